@@ -212,6 +212,28 @@ impl Index {
             _ => 1,
         }
     }
+
+    /// True if it is a quotient, without a unit: the others have the unit of f, or of its square.
+    ///
+    /// ```
+    /// use fe_truth::Index;
+    /// assert!(Index::SobolPair.is_share() && !Index::HPair.is_share());
+    /// ```
+    #[must_use]
+    pub const fn is_share(self) -> bool {
+        !matches!(
+            self,
+            Self::PdSd
+                | Self::AleSd
+                | Self::AleDerivativeSd
+                | Self::HOverall
+                | Self::ShapleyEffect
+                | Self::Dgsm
+                | Self::HPair
+                | Self::Ale2Sd
+                | Self::Ale2DerivativeSd
+        )
+    }
 }
 
 /// A method that splits a feature's effect by regions of another feature.

@@ -7,7 +7,7 @@ mod common;
 use std::f64::consts::PI;
 
 use common::{Sample, all, assert_mean, at, mean};
-use fe_truth::{Error, Index, Indices, Scenario, problem};
+use fe_truth::{Error, Evaluation, Index, Indices, Scenario, problem};
 
 fn value(indices: &Indices<'_>, index: Index, features: &[usize]) -> f64 {
     let truth = indices.index(index, features).unwrap();
@@ -23,6 +23,39 @@ fn uniform(f: &str, dimension: usize, from: &str, to: &str) -> Scenario {
     let law: String =
         (1..=dimension).map(|s| format!("x{s} = \"uniform({from}, {to})\"\n")).collect();
     problem("mine", &format!("f = \"{f}\"\n[law]\n{law}"), &[]).unwrap()
+}
+
+/// A square of four features that nothing takes apart: means over them are simulated, and right within their intervals.
+#[test]
+fn terms_of_four_features_are_simulated() {
+    let scenario = uniform("sqrt((x1 + x2 + x3 + x4)^4)", 4, "-1", "1");
+    let indices = scenario.indices();
+    let (single, pair): (f64, f64) = (4.0 / 45.0, 4.0 / 9.0);
+    let all = 4.0 * single + 6.0 * pair;
+    let known: [(Index, &[usize], f64); 15] = [
+        (Index::PdSd, &[0], single.sqrt()),
+        (Index::AleSd, &[1], single.sqrt()),
+        (Index::SobolFirst, &[2], single / all),
+        (Index::SobolTotal, &[3], (single + 3.0 * pair) / all),
+        (Index::SobolPair, &[0, 3], pair / all),
+        (Index::H2Pair, &[1, 2], pair / (2.0 * single + pair)),
+        (Index::HPair, &[1, 2], pair.sqrt()),
+        (Index::H2PairShare, &[0, 1], pair / all),
+        (Index::Ale2Sd, &[0, 1], pair.sqrt()),
+        (Index::H2Overall, &[0], 3.0 * pair / all),
+        (Index::HOverall, &[3], (3.0 * pair).sqrt()),
+        (Index::ShapleyEffect, &[1], all / 4.0),
+        (Index::ShapleyShare, &[2], 0.25),
+        (Index::AdditiveR2Pd, &[], 4.0 * single / all),
+        (Index::AdditiveR2Ale, &[], 4.0 * single / all),
+    ];
+    for (index, features, known) in known {
+        let truth = indices.index(index, features).unwrap();
+        let off = (truth.value - known).abs();
+        assert!(off <= truth.abs_error, "{index} {features:?}: {truth:?} {known}");
+        assert!(truth.abs_error < 4e-3, "{index} {features:?}: {truth:?}");
+        assert_eq!(truth.method, Evaluation::Simulation, "{index} {features:?}");
+    }
 }
 
 /// Ishigami's function with a = 7 and b = 0.1: its variances are known in closed form.
@@ -303,7 +336,7 @@ fn indices_that_mean_nothing_are_refused() {
     assert!(refused.contains("which is 0"), "{refused}");
     // Four features of one term that are no factors.
     let wide = uniform("sqrt(1 + x1 + x2 + x3 + x4)", 4, "0", "1");
-    let refused = wide.indices().index(Index::H2Pair, &[0, 1]).unwrap_err().to_string();
+    let refused = wide.indices().index(Index::AleDerivativeSd, &[0]).unwrap_err().to_string();
     assert!(refused.contains("cannot be integrated one by one"), "{refused}");
     let copula = at("friedman1-copula", "rho=0.7;noise_features=1");
     let refused = copula.indices().index(Index::ShapleyEffect, &[0]).unwrap_err().to_string();

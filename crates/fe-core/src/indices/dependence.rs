@@ -78,7 +78,7 @@ fn overall(index: Index) -> bool {
 enum Means {
     /// For each output the values at the rows, where all features are as they are there.
     Exact(Vec<Vec<f64>>),
-    /// For each distinct point and output the sums over each group of the background, and which point each row is.
+    /// For each output and group of the background the sums at each distinct point, and which point each row is.
     Sums { sums: Vec<f64>, points: Vec<usize> },
 }
 
@@ -136,7 +136,7 @@ impl<'a> Table<'a> {
             }
             Ok::<_, ModelError>(())
         })?;
-        Ok(Means::Sums { sums, points })
+        Ok(Means::Sums { sums: transposed(&sums, width), points })
     }
 
     /// Adds up f over each group of the background, with some features as they are at an outer row.
@@ -182,15 +182,18 @@ impl<'a> Table<'a> {
         match means {
             Means::Exact(values) => values[output].clone(),
             Means::Sums { sums, points } => {
-                let width = self.question.outputs() * GROUPS;
+                let distinct = sums.len() / (self.question.outputs() * GROUPS);
                 let weight = self.total - group.map_or(0.0, |group| self.weights[group]);
-                let mean = |point: usize| {
-                    let sums = &sums[point * width + output * GROUPS..][..GROUPS];
-                    let kept = (0..GROUPS).filter(|&other| Some(other) != group);
-                    kept.map(|other| sums[other]).sum::<f64>() / weight
-                };
-                let distinct: Vec<f64> = (0..sums.len() / width).map(mean).collect();
-                points.iter().map(|&point| distinct[point]).collect()
+                let of_output = &sums[output * GROUPS * distinct..][..GROUPS * distinct];
+                let mut means = vec![0.0; distinct];
+                // Group by group, so that all points are added up side by side.
+                for (other, sums) in of_output.chunks(distinct).enumerate() {
+                    if Some(other) != group {
+                        means.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += sum);
+                    }
+                }
+                means.iter_mut().for_each(|mean| *mean /= weight);
+                points.iter().map(|&point| means[point]).collect()
             }
         }
     }
@@ -241,6 +244,11 @@ impl<'a> Table<'a> {
         both.iter_mut().zip(&self.weights).for_each(|(size, weight)| *size = size.max(*weight));
         jackknife(&both, self.outer.len(), statistic)
     }
+}
+
+/// A table of lines of some width, column by column.
+fn transposed(table: &[f64], width: usize) -> Vec<f64> {
+    (0..width).flat_map(|column| table[column..].iter().step_by(width).copied()).collect()
 }
 
 /// Values less their mean at some weights.

@@ -49,7 +49,8 @@ pub(super) fn jackknife(
         };
         (left_out.iter().map(square).sum::<f64>() / count).sqrt()
     });
-    Measured { value, standard_error: standard_error.filter(|error| error.is_finite()), rows }
+    let standard_error = standard_error.filter(|error| error.is_finite());
+    Measured { value, standard_error, degrees: left_out.len().saturating_sub(1), rows }
 }
 
 #[cfg(test)]
@@ -69,5 +70,9 @@ mod tests {
         let found = jackknife(&[5.0; 4], 20, statistic);
         // The sample variance of the four is 38/3.
         assert!((found.standard_error.unwrap() - (38.0_f64 / 3.0 / 4.0).sqrt()).abs() < 1e-12);
+        assert_eq!(found.degrees, 3);
+        // Student's t of three degrees of freedom, as of any mean of four.
+        let (lower, upper) = found.interval().unwrap();
+        assert!((upper - lower - 2.0 * 3.182_446 * found.standard_error.unwrap()).abs() < 1e-5);
     }
 }

@@ -14,7 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -332,6 +332,9 @@ pub struct Measured {
     pub value: f64,
     /// Its standard error over samples of rows; none where too few groups of rows tell it.
     pub standard_error: Option<f64>,
+    /// Degrees of freedom of the standard error: one less than the groups of rows that were left out in turn, or than the
+    /// rows of a mean. Too few tell less: the interval is wider.
+    pub degrees: usize,
     /// Rows that it is a mean over.
     pub rows: usize,
 }
@@ -340,35 +343,33 @@ impl Measured {
     /// The confidence level of [`Self::interval`].
     pub const LEVEL: f64 = 0.95;
 
-    /// Its confidence interval of the level [`Self::LEVEL`], as for a normal error; none where there is no standard error.
+    /// Its confidence interval of the level [`Self::LEVEL`], by Student's t of its degrees of freedom; none where there is
+    /// no standard error.
     ///
     /// ```
     /// use fe_core::indices::Measured;
-    /// let measured = Measured { value: 1.0, standard_error: Some(0.5), rows: 100 };
+    /// // Of twenty groups of rows.
+    /// let measured = Measured { value: 1.0, standard_error: Some(0.5), degrees: 19, rows: 100 };
     /// let (lower, upper) = measured.interval().unwrap();
-    /// assert!((lower - 0.02).abs() < 1e-4 && (upper - 1.98).abs() < 1e-4);
+    /// assert!((lower + 0.04651).abs() < 1e-4 && (upper - 2.04651).abs() < 1e-4);
     /// ```
     #[must_use]
     pub fn interval(&self) -> Option<(f64, f64)> {
-        const QUANTILE: f64 = 1.959_963_984_540_054;
-        self.within(QUANTILE)
+        self.interval_at(Self::LEVEL)
     }
 
-    /// Its confidence interval of another level, between 0 and 1, as for a normal error.
+    /// Its confidence interval of another level, between 0 and 1.
     ///
     /// ```
     /// use fe_core::indices::Measured;
-    /// let measured = Measured { value: 1.0, standard_error: Some(0.5), rows: 100 };
+    /// let measured = Measured { value: 1.0, standard_error: Some(0.5), degrees: 999, rows: 1000 };
     /// let (lower, upper) = measured.interval_at(0.5).unwrap();
-    /// assert!((lower - 0.66276).abs() < 1e-4 && (upper - 1.33724).abs() < 1e-4);
+    /// assert!((lower - 0.66263).abs() < 1e-4 && (upper - 1.33737).abs() < 1e-4);
     /// ```
     #[must_use]
     pub fn interval_at(&self, level: f64) -> Option<(f64, f64)> {
-        self.within(Normal::standard().inverse_cdf(0.5 + level / 2.0))
-    }
-
-    fn within(&self, quantile: f64) -> Option<(f64, f64)> {
-        let half = quantile * self.standard_error?;
+        let law = StudentsT::new(0.0, 1.0, self.degrees as f64).ok()?;
+        let half = law.inverse_cdf(0.5 + level / 2.0) * self.standard_error?;
         Some((self.value - half, self.value + half))
     }
 }

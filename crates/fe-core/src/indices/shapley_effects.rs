@@ -71,6 +71,7 @@ fn effects(data: &Dataset, f: &[f64]) -> Vec<[Measured; 2]> {
         let of = |unit: f64| Measured {
             value: moments.mean / unit,
             standard_error: standard_error.map(|error| error / unit),
+            degrees: n.saturating_sub(1),
             rows: n,
         };
         [of(1.0), of(variance)]

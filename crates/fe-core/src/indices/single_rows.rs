@@ -45,6 +45,7 @@ fn measured(question: &Question<'_>, moments: &Moments) -> Measured {
     Measured {
         value: moments.mean,
         standard_error: moments.variance(1.0).map(error),
+        degrees: question.data.len().saturating_sub(1),
         rows: question.data.len(),
     }
 }

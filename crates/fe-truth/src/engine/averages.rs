@@ -87,6 +87,14 @@ impl Averaged {
     }
 }
 
+/// The mean of a term over the features that are not inside, under their own joint law, times a factor.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MarginalMean {
+    pub(crate) term: usize,
+    pub(crate) inside: Vec<usize>,
+    pub(crate) factor: f64,
+}
+
 impl Engine {
     /// A term of the function, itself.
     pub(crate) fn term(&self, index: usize) -> Arc<Term> {

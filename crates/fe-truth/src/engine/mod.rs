@@ -7,7 +7,7 @@
 //! over, `moving` jumps at places that move, `simulation` means over more features than quadrature can take. A term is integrated over the features it reads and no others, and a variance over groups
 //! of terms that share randomness, so that integrals stay of low dimension however many features there are.
 
-mod averages;
+pub(crate) mod averages;
 mod decomposed;
 mod factors;
 mod interactions;
@@ -17,6 +17,7 @@ pub(crate) mod nested;
 mod places;
 pub(crate) mod shapley;
 mod simulation;
+mod variance_of_means;
 pub(crate) mod watch;
 
 use std::collections::HashMap;

@@ -123,7 +123,7 @@ fn sources<'a>(law: &'a Law, features: &[usize], given: &[(usize, f64)]) -> Vec<
 }
 
 /// Features that are drawn together, given what is held and known.
-struct Drawn<'a> {
+pub(super) struct Drawn<'a> {
     law: &'a Law,
     sources: Vec<Source<'a>>,
     held: Vec<(usize, f64)>,
@@ -138,14 +138,19 @@ struct Drawn<'a> {
 }
 
 /// The cost of a row beside an evaluation, and its weight.
-struct Drawing {
+pub(super) struct Drawing {
     cost: f64,
-    weight: f64,
+    pub(super) weight: f64,
 }
 
 impl<'a> Drawn<'a> {
     /// Features of a row in which those that are held have their values, and all others none.
-    fn new(law: &'a Law, features: &[usize], given: &[(usize, f64)], row: &[f64]) -> Self {
+    pub(super) fn new(
+        law: &'a Law,
+        features: &[usize],
+        given: &[(usize, f64)],
+        row: &[f64],
+    ) -> Self {
         // What is held stays, though a block may draw it too.
         let held = (0..row.len()).filter(|&s| !row[s].is_nan()).map(|s| (s, row[s])).collect();
         let sources = sources(law, features, given);
@@ -184,12 +189,12 @@ impl<'a> Drawn<'a> {
     }
 
     /// Uniform numbers that a row takes.
-    fn draws(&self) -> usize {
+    pub(super) fn draws(&self) -> usize {
         self.sources.iter().map(Source::draws).sum()
     }
 
     /// Writes values to a row.
-    fn write(&mut self, mut point: &[f64], row: &mut [f64]) -> Drawing {
+    pub(super) fn write(&mut self, mut point: &[f64], row: &mut [f64]) -> Drawing {
         let (mut cost, mut weight) = (0.0, 1.0);
         self.known.truncate(self.start);
         for source in &self.sources {

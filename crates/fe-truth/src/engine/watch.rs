@@ -71,7 +71,7 @@ pub(super) fn with_cost_apart<T>(make: impl FnOnce() -> T) -> (T, f64) {
 }
 
 /// Counts evaluations, also those that memory spares: what is left must not depend on what was asked before.
-pub(super) fn spend(evaluations: f64) {
+pub(crate) fn spend(evaluations: f64) {
     SPENT.set(SPENT.get() + evaluations);
 }
 

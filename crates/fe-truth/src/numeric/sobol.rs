@@ -93,17 +93,27 @@ fn generator(randomisation: usize, is_witness: bool) -> ChaCha8Rng {
     numbers
 }
 
-/// All dimensions of all randomisations, of truths and of their witnesses.
-static RANDOMISED: LazyLock<[Vec<Vec<Dimension>>; 2]> = LazyLock::new(|| {
+/// The dimensions of each randomisation, of truths and of their witnesses.
+type Randomised = [Vec<Vec<Dimension>>; 2];
+
+/// Randomisations that come after some.
+fn after(first: usize) -> Randomised {
     let plain: Vec<_> = (0..DIMENSIONS).map(directions).collect();
     [false, true].map(|is_witness| {
         let of = |r: usize| {
             let mut numbers = generator(r, is_witness);
             plain.iter().map(|v| randomised(v, &mut numbers)).collect()
         };
-        (0..RANDOMISATIONS).map(of).collect()
+        (first..first + RANDOMISATIONS).map(of).collect()
     })
-});
+}
+
+/// Those of what is simulated, and of two samples that are held beside each of them.
+static RANDOMISED: [LazyLock<Randomised>; 3] = [
+    LazyLock::new(|| after(0)),
+    LazyLock::new(|| after(RANDOMISATIONS)),
+    LazyLock::new(|| after(2 * RANDOMISATIONS)),
+];
 
 /// The points of one randomisation, one after the other.
 pub(crate) struct Points<'a> {
@@ -114,8 +124,10 @@ pub(crate) struct Points<'a> {
 }
 
 impl<'a> Points<'a> {
+    /// Those of a randomisation of up to three times [`RANDOMISATIONS`].
     pub(crate) fn new(randomisation: usize, count: usize, is_witness: bool) -> Self {
-        let dimensions = &RANDOMISED[usize::from(is_witness)][randomisation];
+        let (sample, place) = (randomisation / RANDOMISATIONS, randomisation % RANDOMISATIONS);
+        let dimensions = &RANDOMISED[sample][usize::from(is_witness)][place];
         let dimensions = &dimensions[..count.min(DIMENSIONS)];
         let state = dimensions.iter().map(|(_, shift)| *shift).collect();
         // Far behind what scrambles are drawn from.

@@ -4,14 +4,15 @@
 //! the engine integrates. Interactions are summed over the terms that read what interacts, so that nothing
 //! cancels where there is none.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fe_core::interrupt;
 
 use super::curves::{Known, integrated, truth};
 use crate::engine::Engine;
+use crate::engine::averages::MarginalMean;
 use crate::engine::shapley::weight;
-use crate::engine::watch::{Watch, is_spent, within_budget};
+use crate::engine::watch::{Watch, is_spent, spend, with_cost, within_budget};
 use crate::error::Error;
 use crate::function::Term;
 use crate::numeric::quadrature::Estimate;
@@ -24,6 +25,14 @@ const MOST_AT_ONCE: usize = 3;
 const MOST_PLAYERS: [usize; 2] = [10, 3];
 /// Evaluations that an index may take, those of means that it is made of included.
 const MOST_OF_AN_INDEX: f64 = 1e9;
+/// Evaluations that a variance of means may take before it is simulated.
+const MOST_INTEGRATED: f64 = 2e8;
+/// Share of the tolerance that the variance of a sum of means may be off by, relative to Var f, whatever its size.
+const BESIDE_F: f64 = 0.8;
+/// Times the evaluations of a simulated mean that such a variance may take.
+const ALONG: f64 = 4.0;
+/// Coalitions of which each may take as many evaluations as a simulated mean; of more each may take fewer.
+const MANY_COALITIONS: f64 = 32.0;
 
 /// An index, what it is of, and its value or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,8 +49,19 @@ pub struct IndexTruth {
 pub struct Indices<'a> {
     scenario: &'a Scenario,
     engine: Engine,
+    /// The limits of the engine.
+    watch: Arc<Watch>,
     variance: OnceLock<Known>,
     effects: OnceLock<Result<Vec<Estimate>, Error>>,
+    /// Variances of sums of means that several indices are made of.
+    made: Mutex<Vec<Made>>,
+}
+
+/// The variance of a sum of means, and the evaluations that it took.
+struct Made {
+    means: Vec<MarginalMean>,
+    variance: Estimate,
+    cost: f64,
 }
 
 impl Scenario {
@@ -69,9 +89,23 @@ impl Scenario {
             Some(watch) => Arc::clone(watch),
             None => Arc::new(Watch::new(MOST_AT_ONCE, false, &names)),
         };
-        let engine = engine.watched(watch);
-        Indices { scenario: self, engine, variance: OnceLock::new(), effects: OnceLock::new() }
+        let engine = engine.watched(Arc::clone(&watch));
+        let (variance, effects, made) = Default::default();
+        Indices { scenario: self, engine, watch, variance, effects, made }
     }
+}
+
+/// The root of a variance: what is simulated may be off by as much as the ends of its interval are.
+fn root(variance: Estimate) -> Result<Known, Error> {
+    let root = variance.sqrt();
+    let [low, high] =
+        [-1.0, 1.0].map(|sign| (variance.value + sign * variance.error).max(0.0).sqrt());
+    let error = (root.value - low).max(high - root.value) + f64::EPSILON * root.value;
+    Ok(integrated(if root.simulated { Estimate { error, ..root } } else { root }))
+}
+
+fn mean(term: usize, inside: &[usize], factor: f64) -> MarginalMean {
+    MarginalMean { term, inside: inside.to_vec(), factor }
 }
 
 impl Indices<'_> {
@@ -128,7 +162,7 @@ impl Indices<'_> {
 
     /// Evaluations that an index may take.
     fn most(&self) -> f64 {
-        self.engine.watch.as_ref().map_or(MOST_OF_AN_INDEX, |watch| watch.limit(MOST_OF_AN_INDEX))
+        self.watch.limit(MOST_OF_AN_INDEX)
     }
 
     fn too_long<T>(&self, most: f64) -> Result<T, Error> {
@@ -142,7 +176,8 @@ impl Indices<'_> {
     fn answered(&self, index: Index, (value, method): Known) -> Result<Truth, Error> {
         let method = if value.simulated { Evaluation::Simulation } else { method };
         let answer = truth((value, method));
-        self.scenario.judge([answer])?;
+        let size = if index.is_share() { 1.0 } else { self.scenario.parts.size };
+        self.scenario.judge_beside([answer], size)?;
         if answer.value.is_finite() && answer.abs_error.is_finite() {
             return Ok(answer);
         }
@@ -154,26 +189,25 @@ impl Indices<'_> {
         let left = match index {
             Index::AdditiveR2Ale => self.left_by_ale(Quantity::Ale)?,
             Index::AdditiveR2AleDerivative => self.left_by_ale(Quantity::AleDerivative)?,
-            _ => self.left_by_pd()?,
+            _ => self.left_by_pd(),
         };
         let (share, method) = self.share(index, left)?;
         Ok((Estimate::exact(1.0).minus(share), method))
     }
 
     fn of_feature(&self, index: Index, s: usize) -> Result<Known, Error> {
-        let root = |value: Estimate| Ok(integrated(value.sqrt()));
         match index {
-            Index::PdSd => root(self.variance_of_pd(s)?),
+            Index::PdSd => root(self.variance_of_pd(s)),
             Index::AleSd => root(self.variance_of_ale(Quantity::Ale, s)?),
             Index::AleDerivativeSd => root(self.variance_of_ale(Quantity::AleDerivative, s)?),
-            Index::HOverall => root(self.overall(s)?),
+            Index::HOverall => root(self.overall(s)),
             Index::SobolFirst => {
                 self.check_independence(index)?;
-                self.share(index, self.variance_of_pd(s)?)
+                self.share(index, self.variance_of_pd(s))
             }
             Index::SobolTotal => {
                 self.check_independence(index)?;
-                self.share(index, self.total(s)?)
+                self.share(index, self.total(s))
             }
             Index::ShapleyEffect => Ok(integrated(self.effect(s)?)),
             Index::ShapleyShare => self.share(index, self.effect(s)?),
@@ -181,22 +215,25 @@ impl Indices<'_> {
                 self.scenario.check_density(s, "`dgsm`")?;
                 Ok(integrated(self.engine.mean_square_of_partial(s)))
             }
-            _ => self.share(index, self.overall(s)?),
+            _ => self.share(index, self.overall(s)),
         }
     }
 
     fn of_pair(&self, index: Index, pair: [usize; 2]) -> Result<Known, Error> {
-        let root = |value: Estimate| Ok(integrated(value.sqrt()));
         match index {
-            Index::H2Pair => self.ratio(index, self.interaction(pair)?, self.joint(pair)?),
-            Index::HPair => root(self.interaction(pair)?),
+            Index::H2Pair if self.adds_up(&self.scenario.terms_of_both(pair)) => {
+                let alone = Estimate::sum(pair.map(|s| self.variance_of_pd(s)));
+                self.ratio_to_sum(index, self.interaction(pair), alone)
+            }
+            Index::H2Pair => self.ratio(index, self.interaction(pair), self.joint(pair)),
+            Index::HPair => root(self.interaction(pair)),
             Index::Ale2Sd => root(self.variance_of_ale2(Quantity::Ale, pair)?),
             Index::Ale2DerivativeSd => root(self.variance_of_ale2(Quantity::AleDerivative, pair)?),
             Index::SobolPair => {
                 self.check_independence(index)?;
-                self.share(index, self.interaction(pair)?)
+                self.share(index, self.interaction(pair))
             }
-            _ => self.share(index, self.interaction(pair)?),
+            _ => self.share(index, self.interaction(pair)),
         }
     }
 
@@ -215,10 +252,19 @@ impl Indices<'_> {
         Ok(integrated(Estimate { value, magnitude: value, error, simulated }))
     }
 
+    /// The quotient of a part and its sum with the rest: an error of the part is in both.
+    fn ratio_to_sum(&self, index: Index, part: Estimate, rest: Estimate) -> Result<Known, Error> {
+        let sum = part.plus(rest);
+        if sum.value.is_nan() || sum.value <= sum.error {
+            return self.ratio(index, part, sum);
+        }
+        let above = Estimate { error: part.error * rest.value / sum.value, ..part };
+        self.ratio(index, above, Estimate { error: rest.error, ..sum })
+    }
+
     /// A share of Var f.
     fn share(&self, index: Index, part: Estimate) -> Result<Known, Error> {
-        let (variance, _) = *self.variance.get_or_init(|| self.scenario.variance());
-        self.ratio(index, part, variance)
+        self.ratio(index, part, self.whole())
     }
 
     /// The variance of a sum of terms.
@@ -229,19 +275,79 @@ impl Indices<'_> {
         self.engine.of_terms(terms).variance_f()
     }
 
-    fn readers(&self, s: usize) -> Result<Vec<usize>, Error> {
-        self.checked(self.engine.readers(s))
+    /// The variance of a sum of means: integrated or, where they are over too many features at once or take too many
+    /// evaluations, simulated.
+    fn variance_of_means(&self, means: Vec<MarginalMean>) -> Estimate {
+        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = made().iter().find(|made| made.means == means) {
+            spend(made.cost);
+            return made.variance;
+        }
+        let (variance, cost) = with_cost(|| self.made_of_means(&means, 1.0));
+        if variance.value.is_finite() {
+            made().push(Made { means, variance, cost });
+        }
+        variance
     }
 
-    /// The terms, unless one of them reads too much at once for means over some of it to be integrated on.
+    fn made_of_means(&self, means: &[MarginalMean], share_of_most: f64) -> Estimate {
+        let terms = || means.iter().map(|mean| mean.term);
+        if self.too_wide(terms()).is_none() {
+            let integrate = || {
+                let mean =
+                    |m: &MarginalMean| self.engine.marginal_mean(m.term, &m.inside, m.factor);
+                self.variance_of(means.iter().map(mean).collect())
+            };
+            let most = self.watch.limit(MOST_INTEGRATED);
+            match within_budget(most, integrate) {
+                Some(variance) if variance.value.is_finite() => return variance,
+                _ => drop(Watch::reason()),
+            }
+        }
+        let whole = self.whole().value;
+        let most = share_of_most * ALONG * self.watch.most_simulated;
+        let enough = BESIDE_F * self.watch.tolerance * whole;
+        let simulated = self.engine.simulated_variance_of_means(means, most, enough);
+        simulated.unwrap_or_else(|| Estimate::exact(f64::NAN))
+    }
+
+    /// Var f.
+    fn whole(&self) -> Estimate {
+        self.variance.get_or_init(|| self.scenario.variance()).0
+    }
+
+    fn readers(&self, s: usize) -> Vec<usize> {
+        self.engine.readers(s)
+    }
+
+    /// The number of features at once of a term that reads too many for means over some of it to be integrated on.
+    fn too_wide(&self, terms: impl Iterator<Item = usize>) -> Option<usize> {
+        let widths = terms.map(|t| self.width(&self.engine.terms[t]));
+        widths.into_iter().find(|width| *width > MOST_AT_ONCE)
+    }
+
+    /// The terms, unless one of them reads too much at once.
     fn checked(&self, terms: Vec<usize>) -> Result<Vec<usize>, Error> {
-        match terms.iter().map(|&t| self.width(&self.engine.terms[t])).find(|w| *w > MOST_AT_ONCE) {
+        match self.too_wide(terms.iter().copied()) {
             None => Ok(terms),
             Some(width) => self.scenario.refused(format!(
                 "a term of f reads {width} features that cannot be integrated one by one: at most \
-                 {MOST_AT_ONCE} are for means that are integrated on"
+                 {MOST_AT_ONCE} are for means given dependent features that are integrated on"
             )),
         }
+    }
+
+    /// True if variances of effects add up, those of all features that f reads being independent, and the terms are simulated: sums
+    /// of variances are then told better than variances of sums.
+    fn adds_up(&self, terms: &[usize]) -> bool {
+        let mut read = (0..self.scenario.dimension()).filter(|&s| !self.readers(s).is_empty());
+        self.too_wide(terms.iter().copied()).is_some() && read.all(|s| self.is_apart(s))
+    }
+
+    /// True if a feature is independent of all others that f reads: its accumulated effect is its partial dependence.
+    fn is_apart(&self, s: usize) -> bool {
+        let law = self.engine.law();
+        (0..law.dimension()).all(|other| other == s || !law.related(s, other))
     }
 
     /// Number of features that are integrated over at once for a term.
@@ -256,50 +362,54 @@ impl Indices<'_> {
         hard.count() - usize::from(term.angles().is_some())
     }
 
-    fn variance_of_pd(&self, s: usize) -> Result<Estimate, Error> {
-        let terms = self.readers(s)?.into_iter();
-        Ok(self.variance_of(terms.map(|t| self.engine.marginal_mean(t, &[s], 1.0)).collect()))
+    fn variance_of_pd(&self, s: usize) -> Estimate {
+        let terms = self.readers(s).into_iter();
+        self.variance_of_means(terms.map(|term| mean(term, &[s], 1.0)).collect())
     }
 
     /// The effect of a pair, interaction and all.
-    fn joint(&self, pair: [usize; 2]) -> Result<Estimate, Error> {
-        let [a, b] = pair;
-        let reads = |t: &usize| self.engine.terms[*t].reads(a) || self.engine.terms[*t].reads(b);
-        let terms = self.checked((0..self.engine.terms.len()).filter(reads).collect())?;
-        let terms = terms.into_iter().map(|t| self.engine.marginal_mean(t, &pair, 1.0));
-        Ok(self.variance_of(terms.collect()))
+    fn joint(&self, pair: [usize; 2]) -> Estimate {
+        let reads = |t: &usize| pair.iter().any(|&s| self.engine.terms[*t].reads(s));
+        let terms = (0..self.engine.terms.len()).filter(reads);
+        self.variance_of_means(terms.map(|term| mean(term, &pair, 1.0)).collect())
     }
 
     /// Variance of F_jk − F_j − F_k.
-    fn interaction(&self, pair: [usize; 2]) -> Result<Estimate, Error> {
-        let terms = self.checked(self.scenario.terms_of_both(pair))?.into_iter();
-        let parts = terms.flat_map(|t| {
-            let mean = |inside: &[usize], factor| self.engine.marginal_mean(t, inside, factor);
-            [mean(&pair, 1.0), mean(&pair[..1], -1.0), mean(&pair[1..], -1.0)]
+    fn interaction(&self, pair: [usize; 2]) -> Estimate {
+        let terms = self.scenario.terms_of_both(pair).into_iter();
+        let parts = terms.flat_map(|term| {
+            [mean(term, &pair, 1.0), mean(term, &pair[..1], -1.0), mean(term, &pair[1..], -1.0)]
         });
-        Ok(self.variance_of(parts.collect()))
+        self.variance_of_means(parts.collect())
     }
 
     /// Variance of F − F_s − F_rest.
-    fn overall(&self, s: usize) -> Result<Estimate, Error> {
+    fn overall(&self, s: usize) -> Estimate {
         let shared = |t: &usize| self.engine.terms[*t].features().len() > 1;
-        let terms = self.readers(s)?.into_iter().filter(shared);
-        let parts = terms.flat_map(|t| {
-            let others = self.others(t, s);
-            let mean = |inside: &[usize]| self.engine.marginal_mean(t, inside, -1.0);
-            [self.engine.term(t), mean(&[s]), mean(&others)]
-        });
-        Ok(self.variance_of(parts.collect()))
+        let terms: Vec<usize> = self.readers(s).into_iter().filter(shared).collect();
+        if self.adds_up(&terms) {
+            let alone = terms.iter().map(|&term| mean(term, &[s], 1.0));
+            return self.total(s).minus(self.variance_of_means(alone.collect()));
+        }
+        let terms = terms.into_iter();
+        let parts = terms
+            .flat_map(|t| [self.itself(t), mean(t, &[s], -1.0), mean(t, &self.others(t, s), -1.0)]);
+        self.variance_of_means(parts.collect())
     }
 
     /// Mean variance given all other features, of independent ones.
-    fn total(&self, s: usize) -> Result<Estimate, Error> {
-        let parts = self.readers(s)?.into_iter().flat_map(|t| {
+    fn total(&self, s: usize) -> Estimate {
+        let parts = self.readers(s).into_iter().flat_map(|t| {
             let others = self.others(t, s);
-            let rest = (!others.is_empty()).then(|| self.engine.marginal_mean(t, &others, -1.0));
-            [Some(self.engine.term(t)), rest]
+            let rest = (!others.is_empty()).then(|| mean(t, &others, -1.0));
+            [Some(self.itself(t)), rest]
         });
-        Ok(self.variance_of(parts.flatten().collect()))
+        self.variance_of_means(parts.flatten().collect())
+    }
+
+    /// A term as the mean over nothing.
+    fn itself(&self, t: usize) -> MarginalMean {
+        mean(t, self.engine.terms[t].features(), 1.0)
     }
 
     fn others(&self, t: usize, s: usize) -> Vec<usize> {
@@ -308,19 +418,25 @@ impl Indices<'_> {
     }
 
     /// The terms of f that read more than one feature.
-    fn shared_terms(&self) -> Result<Vec<usize>, Error> {
+    fn shared_terms(&self) -> Vec<usize> {
         let terms = 0..self.engine.terms.len();
-        self.checked(terms.filter(|&t| self.engine.terms[t].features().len() > 1).collect())
+        terms.filter(|&t| self.engine.terms[t].features().len() > 1).collect()
     }
 
     /// Variance of f less all partial dependences: terms of one feature are in those as they are.
-    fn left_by_pd(&self) -> Result<Estimate, Error> {
-        let parts = self.shared_terms()?.into_iter().flat_map(|t| {
+    fn left_by_pd(&self) -> Estimate {
+        let terms = self.shared_terms();
+        if self.adds_up(&terms) {
+            let read = |s: &usize| !self.engine.readers(*s).is_empty();
+            let alone = (0..self.scenario.dimension()).filter(read);
+            let effects = Estimate::sum(alone.map(|s| self.variance_of_pd(s)));
+            return self.whole().minus(effects);
+        }
+        let parts = terms.into_iter().flat_map(|t| {
             let features = self.engine.terms[t].features();
-            let means = features.iter().map(move |&s| self.engine.marginal_mean(t, &[s], -1.0));
-            [self.engine.term(t)].into_iter().chain(means)
+            [self.itself(t)].into_iter().chain(features.iter().map(move |&s| mean(t, &[s], -1.0)))
         });
-        Ok(self.variance_of(parts.collect()))
+        self.variance_of_means(parts.collect())
     }
 
     /// The scenario with some terms of its function alone.
@@ -330,9 +446,14 @@ impl Indices<'_> {
     }
 
     fn left_by_ale(&self, effect: Quantity) -> Result<Estimate, Error> {
+        let is_read = |s: &usize| !self.engine.readers(*s).is_empty();
+        let mut read = (0..self.scenario.dimension()).filter(is_read);
+        if effect == Quantity::Ale && read.all(|s| self.is_apart(s)) {
+            return Ok(self.left_by_pd());
+        }
         // A jump of a term of one feature is not in the derivative form of its ALE.
         let terms = if effect == Quantity::Ale {
-            self.shared_terms()?
+            self.checked(self.shared_terms())?
         } else {
             self.checked((0..self.engine.terms.len()).collect())?
         };
@@ -356,7 +477,10 @@ impl Indices<'_> {
 
     fn variance_of_ale(&self, effect: Quantity, s: usize) -> Result<Estimate, Error> {
         self.check_levels(effect, s)?;
-        let terms = self.readers(s)?;
+        if effect == Quantity::Ale && self.is_apart(s) {
+            return Ok(self.variance_of_pd(s));
+        }
+        let terms = self.checked(self.readers(s))?;
         if terms.is_empty() {
             return Ok(Estimate::default());
         }
@@ -367,6 +491,9 @@ impl Indices<'_> {
     fn variance_of_ale2(&self, effect: Quantity, pair: [usize; 2]) -> Result<Estimate, Error> {
         for s in pair {
             self.scenario.check_density(s, "a second-order ALE")?;
+        }
+        if effect == Quantity::Ale && pair.iter().all(|&s| self.is_apart(s)) {
+            return Ok(self.interaction(pair));
         }
         let terms = self.checked(self.scenario.terms_of_both(pair))?;
         if terms.is_empty() {
@@ -471,7 +598,11 @@ impl Indices<'_> {
             ));
         }
         let reads = |t: &usize| players.iter().any(|&s| self.engine.terms[*t].reads(s));
-        let terms = self.checked((0..self.engine.terms.len()).filter(reads).collect())?;
+        let terms: Vec<usize> = (0..self.engine.terms.len()).filter(reads).collect();
+        if tied {
+            self.checked(terms.clone())?;
+        }
+        let share_of_most = (MANY_COALITIONS / 2_f64.powi(players.len() as i32)).min(1.0);
         let worth = |coalition: usize| {
             interrupt::check();
             let inside =
@@ -482,8 +613,47 @@ impl Indices<'_> {
                 self.engine.terms[t].features().iter().any(related)
             };
             let means = terms.iter().copied().filter(tells);
+            if !tied {
+                let means: Vec<_> = means.map(|term| mean(term, &inside, 1.0)).collect();
+                return self.made_of_means(&means, share_of_most);
+            }
             self.variance_of(means.map(|t| self.engine.conditional_mean(t, &inside)).collect())
         };
         Ok((0..1_usize << players.len()).map(worth).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Means of dependent and of independent features: simulation is within its interval of quadrature.
+    #[test]
+    fn variances_of_means_are_simulated_and_integrated_alike() {
+        let text = "f = \"exp(0.4*x1*x2)*sin(1 + x3*x1) + abs(x1 + x2)*x3\"\n[law]\nx1 = \"normal(0, 1)\"\n\
+                    x2 = \"uniform(-1, 1)\"\nx3 = \"uniform(0, 1)\"\n[copula]\ngaussian = [[\"x1\", \"x2\", 0.6]]\n";
+        let scenario = crate::problem("mine", text, &[]).unwrap();
+        let indices = scenario.indices();
+        let terms = 0..indices.engine.terms.len();
+        let sum = |parts: &[(&[usize], f64)]| -> Vec<MarginalMean> {
+            let of = |term| parts.iter().map(move |(inside, factor)| mean(term, inside, *factor));
+            terms.clone().flat_map(of).collect()
+        };
+        for parts in [
+            vec![(&[0][..], 1.0)],
+            vec![(&[2], 1.0)],
+            vec![(&[0, 1], 1.0)],
+            vec![(&[0, 1], 1.0), (&[0], -1.0), (&[1], -1.0)],
+            vec![(&[0, 2], 1.0), (&[0], -1.0), (&[2], -1.0)],
+            vec![(&[0, 1, 2], 1.0), (&[1], -1.0), (&[0, 2], -1.0)],
+        ] {
+            let means = sum(&parts);
+            let integrated = indices.made_of_means(&means, 1.0);
+            assert!(!integrated.simulated && integrated.error < 1e-6, "{parts:?} {integrated:?}");
+            let simulated = indices.engine.simulated_variance_of_means(&means, 3e7, 0.0).unwrap();
+            let off = (simulated.value - integrated.value).abs();
+            assert!(simulated.simulated && off <= simulated.error, "{parts:?} {simulated:?} {off}");
+            assert!(simulated.error < 0.03 * simulated.value, "{parts:?} {simulated:?}");
+        }
     }
 }

@@ -26,6 +26,15 @@ impl Scenario {
     /// Refuses answers that are no numbers or too inaccurate. Those of built-in scenarios are what they
     /// are.
     pub(crate) fn judge(&self, answers: impl IntoIterator<Item = Truth>) -> Result<(), Error> {
+        self.judge_beside(answers, self.parts.size)
+    }
+
+    /// As [`Self::judge`], of answers whose bounds are as wide as they may be beside some size.
+    pub(crate) fn judge_beside(
+        &self,
+        answers: impl IntoIterator<Item = Truth>,
+        size: f64,
+    ) -> Result<(), Error> {
         let Some(watch) = &self.parts.engine.watch else { return Ok(()) };
         let answers: Vec<Truth> = answers.into_iter().collect();
         // What was refused on the way and not needed in the end is no reason for the next question.
@@ -35,7 +44,7 @@ impl Scenario {
             return refused(reason.unwrap_or_else(|| self.not_real()));
         }
         let largest = answers.iter().map(|t| t.value.abs()).fold(0.0, f64::max);
-        let scale = largest.max(self.parts.size);
+        let scale = largest.max(size);
         let widest = |t: &Truth| match t.method {
             Evaluation::Simulation => watch.tolerance.max(WIDEST),
             _ => WIDEST,

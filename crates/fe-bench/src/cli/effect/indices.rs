@@ -56,7 +56,7 @@ pub(super) fn execute(
     sheet(&lines, subject, intervals).write(arguments.format(), out)
 }
 
-/// The intervals about indices: about each that has a standard error, for a normal error of this level.
+/// The intervals about indices: about each that has a standard error, of this level.
 #[derive(Debug, Clone, Copy)]
 struct Intervals {
     /// The level, where it is not 0.95.
