@@ -29,6 +29,8 @@ const MOST_OF_AN_INDEX: f64 = 1e9;
 const MOST_INTEGRATED: f64 = 2e8;
 /// Share of the tolerance that the variance of a sum of means may be off by, relative to Var f, whatever its size.
 const BESIDE_F: f64 = 0.8;
+/// Times the tolerance that a simulated index may be off by: it is a quotient of sums of variances.
+const OFF: f64 = 4.0;
 /// Times the evaluations of a simulated mean that such a variance may take.
 const ALONG: f64 = 4.0;
 /// Coalitions of which each may take as many evaluations as a simulated mean; of more each may take fewer.
@@ -177,6 +179,7 @@ impl Indices<'_> {
         let method = if value.simulated { Evaluation::Simulation } else { method };
         let answer = truth((value, method));
         let size = if index.is_share() { 1.0 } else { self.scenario.parts.size };
+        let size = if value.simulated { OFF * size } else { size };
         self.scenario.judge_beside([answer], size)?;
         if answer.value.is_finite() && answer.abs_error.is_finite() {
             return Ok(answer);
