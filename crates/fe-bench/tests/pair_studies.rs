@@ -382,7 +382,7 @@ fn intervals_of_indices_have_the_level_that_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let asked = |more: &[&str]| -> Vec<Row> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
-        command.args(["effect", "poly3", "--n", "60", "--indices", "h2.pair,additive.r2.pd"]);
+        command.args(["effect", "poly3", "--n", "400", "--indices", "h2.pair,additive.r2.pd"]);
         command.args(["--feature", "x1:x2", "--format", "csv"]).args(more);
         let output = command.current_dir(folder.path()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -34,7 +34,7 @@ const OFF: f64 = 4.0;
 /// Times the evaluations of a simulated mean that such a variance may take.
 const ALONG: f64 = 4.0;
 /// Coalitions of which each may take as many evaluations as a simulated mean; of more each may take fewer.
-const MANY_COALITIONS: f64 = 32.0;
+const MANY_COALITIONS: f64 = 8.0;
 
 /// An index, what it is of, and its value or why there is none.
 #[derive(Debug, Clone, PartialEq)]
