@@ -58,6 +58,36 @@ fn terms_of_four_features_are_simulated() {
     }
 }
 
+/// A product of twenty factors, of which the last hardly vary: V_u = M² Π r_i over the features of u, each to rounding.
+#[test]
+fn products_of_many_factors_lose_nothing() {
+    let f: Vec<String> = (1..=20).map(|s| format!("(1 + x{s}/{s}^4)")).collect();
+    let scenario = uniform(&f.join("*"), 20, "-1", "1");
+    let indices = scenario.indices();
+    let r = |s: i32| f64::from(s).powi(-8) / 3.0;
+    let all = (1..=20).map(|s| 1.0 + r(s)).product::<f64>() - 1.0;
+    let relative = |index, features: &[usize], known: f64| {
+        let truth = indices.index(index, features).unwrap();
+        assert!(
+            (truth.value / known - 1.0).abs() < 1e-9,
+            "{index} {features:?}: {truth:?} {known}"
+        );
+        assert_eq!(truth.method, Evaluation::Quadrature);
+    };
+    for (a, b) in [(1, 2), (9, 20)] {
+        let features = [a as usize - 1, b as usize - 1];
+        relative(Index::SobolPair, &features, r(a) * r(b) / all);
+        relative(Index::H2Pair, &features, r(a) * r(b) / (r(a) + r(b) + r(a) * r(b)));
+        relative(Index::Ale2Sd, &features, (r(a) * r(b)).sqrt());
+        relative(Index::SobolFirst, &features[..1], r(a) / all);
+        relative(Index::SobolTotal, &features[..1], r(a) * (1.0 + all) / (1.0 + r(a)) / all);
+        let overall = r(a) * ((1.0 + all) / (1.0 + r(a)) - 1.0) / all;
+        relative(Index::H2Overall, &features[..1], overall);
+    }
+    let alone: f64 = (1..=20).map(r).sum();
+    relative(Index::AdditiveR2Pd, &[], alone / all);
+}
+
 /// Ishigami's function with a = 7 and b = 0.1: its variances are known in closed form.
 #[test]
 fn ishigami() {

@@ -37,6 +37,20 @@ impl<'a> HeldFeatures<'a> {
         Some(term.factors().iter().enumerate().map(factor).collect())
     }
 
+    /// The factor of each feature of a term, where each has one of its own; a term of one feature is its only factor.
+    pub(super) fn single_factors(&self, index: usize) -> Option<Vec<(usize, Factor<'a>)>> {
+        let local = LocalQuantity::Value;
+        let factors = match self.term(index).features() {
+            [_] => vec![Factor { part: self.engine().part(index), local, place: None }],
+            _ => self.factors(index, local)?,
+        };
+        let of = |factor: Factor<'a>| match factor.part.term.features() {
+            [feature] => Some((*feature, factor)),
+            _ => None,
+        };
+        factors.into_iter().map(of).collect()
+    }
+
     /// The mean of a term as a product of means of its factors, where they are independent.
     pub(crate) fn mean_of_value(&self, term: &Term) -> Option<Estimate> {
         self.independent(term)?;
@@ -101,7 +115,7 @@ impl<'a> HeldFeatures<'a> {
         Some(variance)
     }
 
-    fn variance_of_factor(&self, factor: Factor<'_>, mean: Estimate) -> Estimate {
+    pub(super) fn variance_of_factor(&self, factor: Factor<'_>, mean: Estimate) -> Estimate {
         if self.free_features(factor.part.term).is_empty() {
             return Estimate::default();
         }

@@ -15,6 +15,7 @@ mod memory;
 mod moving;
 pub(crate) mod nested;
 mod places;
+mod products;
 pub(crate) mod shapley;
 mod simulation;
 mod variance_of_means;

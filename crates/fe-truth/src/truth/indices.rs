@@ -294,6 +294,9 @@ impl Indices<'_> {
     }
 
     fn made_of_means(&self, means: &[MarginalMean], share_of_most: f64) -> Estimate {
+        if let Some(variance) = self.engine.variance_of_means_of_products(means) {
+            return variance;
+        }
         let terms = || means.iter().map(|mean| mean.term);
         if self.too_wide(terms()).is_none() {
             let integrate = || {
