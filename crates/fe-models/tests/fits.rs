@@ -5,6 +5,7 @@
 mod support;
 
 use fe_core::Dataset;
+use fe_core::model::{Column, Rows};
 use fe_models::{Learner, Task};
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -205,6 +206,33 @@ fn derivatives_are_those_of_the_predictions() {
                 assert!((slope - difference).abs() < 1e-5 * (1.0 + slope.abs()), "{name}");
             }
         }
+    }
+}
+
+/// To the bit, within the range of the data and beyond it.
+#[test]
+fn additive_models_say_along_a_feature_what_they_say_place_by_place() {
+    let (data, y) = curved(90, 3, 5);
+    let places: Vec<f64> = (0..21).map(|i| f64::from(i) / 8.0 - 1.3).collect();
+    for options in [
+        &["splines=9"][..],
+        &["splines=9", "interactions=all"],
+        &["splines=7", "interactions=x1:x3", "tensor_splines=5"],
+    ] {
+        let model = learner("gam", options).fit(&data, &y, 1).unwrap();
+        assert!(model.predicts_along());
+        for feature in 0..3 {
+            let mut columns = data.columns(0..90);
+            let mut along = vec![f64::NAN; 21 * 90];
+            model.predict_along(feature, &places, &Rows::new(&columns, 90), &mut along).unwrap();
+            for (&place, along) in places.iter().zip(along.chunks(90)) {
+                columns[feature] = Column::Constant(place);
+                let mut values = vec![f64::NAN; 90];
+                model.predict(&Rows::new(&columns, 90), &mut values).unwrap();
+                assert_eq!(values, along, "{options:?}, x{} at {place}", feature + 1);
+            }
+        }
+        model.predict_along(0, &[], &Rows::new(&data.columns(0..90), 90), &mut []).unwrap();
     }
 }
 
