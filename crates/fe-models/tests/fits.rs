@@ -5,6 +5,7 @@
 mod support;
 
 use fe_core::Dataset;
+use fe_core::indices::{Index, IndexOptions, estimate};
 use fe_core::model::{Column, Rows};
 use fe_models::{Learner, Task};
 use ndarray::Array2;
@@ -234,6 +235,31 @@ fn additive_models_say_along_a_feature_what_they_say_place_by_place() {
         }
         model.predict_along(0, &[], &Rows::new(&data.columns(0..90), 90), &mut []).unwrap();
     }
+}
+
+/// Of H, of a feature and of pairs, with weights.
+#[test]
+fn boosted_trees_tell_how_much_features_interact_without_being_asked_row_by_row() {
+    let x = Array2::from_shape_fn((60, 3), |(i, s)| ((i * (2 * s + 3)) as f64).sin());
+    let y: Vec<f64> =
+        x.outer_iter().map(|x| 3.0 * x[0] * x[1] + if x[2] > 0.0 { x[0] } else { 2.0 }).collect();
+    let weights = (0..60).map(|i| f64::from(1 + i % 3)).collect();
+    let data = dataset(&x).with_weights(weights).unwrap();
+    let model = learner("gbdt", &["n_estimators=30"]).fit(&data, &y, 1).unwrap();
+    let asked = [Index::H2Pair, Index::HPair, Index::H2Overall, Index::PdSd, Index::AdditiveR2Pd];
+    let subjects = (&[0, 1, 2][..], &[[0, 1], [2, 0]][..]);
+    let [told, brute] = [false, true].map(|brute| {
+        let options = IndexOptions { outer: 40, brute, ..IndexOptions::default() };
+        estimate(&data, model.as_ref(), &asked, subjects, &options).unwrap()
+    });
+    assert!(told.model_rows < brute.model_rows / 4, "{} {}", told.model_rows, brute.model_rows);
+    for (told, brute) in told.estimates.iter().zip(&brute.estimates) {
+        let (own, other) = (told.estimate.as_ref().unwrap(), brute.estimate.as_ref().unwrap());
+        assert_close(&[own.value], &[other.value], 1e-11, &format!("{told:?}"));
+        let errors = [own, other].map(|of| of.standard_error.unwrap());
+        assert_close(&errors[..1], &errors[1..], 1e-10, &format!("{told:?}"));
+    }
+    assert!(told.estimates[9].estimate.as_ref().unwrap().value > 0.1);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fe_core::estimator::shapley::{self, Background, Shapley, ShapleyMethod};
-use fe_core::model::{Column, Rows};
+use fe_core::model::{Background as Dependence, Column, Model, Rows};
 use fe_core::{Dataset, Settings, estimator};
 use fe_models::stored::{Format, StoredError, StoredModel, read, read_beside};
 use ndarray::Array2;
@@ -112,7 +112,42 @@ fn tells_what_it_answers(name: &str, data: &Dataset) -> (bool, bool) {
         }
         assert!(told.model_rows < asked.model_rows);
     }
+    assert_eq!(model.knows_partial_dependences(), model.predicts_changes());
+    if model.knows_partial_dependences() {
+        tells_partial_dependences(name, model.as_ref(), data);
+    }
     (true, model.predicts_changes())
+}
+
+/// Sums over groups of a background, one of which is empty, with some features as they are at some of the rows.
+fn tells_partial_dependences(name: &str, model: &dyn Model, data: &Dataset) {
+    let (n, x, outputs) = (data.len(), data.columns(0..data.len()), model.outputs());
+    let points: Vec<Vec<f64>> =
+        (0..3).map(|s| data.feature(s).iter().step_by(4).copied().collect()).collect();
+    let len = points[0].len();
+    let weights: Vec<f64> = (0..n).map(|row| 0.5 + (row % 3) as f64).collect();
+    let groups: Vec<usize> = (0..n).map(|row| [0, 2, 3][row * 5 % 3]).collect();
+    let (weights, groups) = (&weights[..], &groups[..]);
+    let background = Dependence { rows: Rows::new(&x, n), weights, groups, count: 4 };
+    let at_points: Vec<Column<'_>> = points.iter().map(|x| Column::Values(x)).collect();
+    for fixed in [&[][..], &[1], &[2, 0], &[0, 1, 2]] {
+        let mut sums = vec![f64::NAN; 4 * outputs * len];
+        model
+            .partial_dependences(fixed, &Rows::new(&at_points, len), &background, &mut sums)
+            .unwrap();
+        for point in 0..len {
+            let (mut columns, mut values) = (x.clone(), vec![f64::NAN; n * outputs]);
+            fixed.iter().for_each(|&s| columns[s] = Column::Constant(points[s][point]));
+            model.predict(&Rows::new(&columns, n), &mut values).unwrap();
+            let size = values.iter().fold(1.0, |most: f64, x| most.max(x.abs())) * n as f64;
+            for (place, sum) in sums.iter().skip(point).step_by(len).enumerate() {
+                let (group, output) = (place / outputs, place % outputs);
+                let rows = (0..n).filter(|&row| groups[row] == group);
+                let asked: f64 = rows.map(|row| weights[row] * values[output * n + row]).sum();
+                assert!((sum - asked).abs() < 1e-12 * size, "{name}, {fixed:?}: {sum} for {asked}");
+            }
+        }
+    }
 }
 
 #[test]

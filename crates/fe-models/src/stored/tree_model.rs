@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use fe_core::error::ModelError;
-use fe_core::model::{Answered, Column, Model, Rows};
+use fe_core::model::{Answered, Background, Column, Model, Rows};
 
 use super::classes;
 use super::trees::{Cut, Forest, Link};
@@ -205,6 +205,48 @@ impl Model for TreeModel {
             });
         });
         self.write_changes(&of_scores, rows, values);
+        Ok(())
+    }
+
+    fn knows_partial_dependences(&self) -> bool {
+        self.link.is_linear()
+    }
+
+    fn partial_dependences(
+        &self,
+        features: &[usize],
+        points: &Rows<'_>,
+        background: &Background<'_>,
+        sums: &mut [f64],
+    ) -> Answered {
+        if !self.link.is_linear() {
+            let reason = "its partial dependences are not those of its trees";
+            return Err(ModelError::Failed(reason.to_owned()));
+        }
+        let of_trees = self.with_seen(points.columns(), |points_seen| {
+            self.with_seen(background.rows.columns(), |behind| {
+                let rows = Rows::new(behind, background.rows.len());
+                let points = Rows::new(points_seen, points.len());
+                self.trees.dependence_sums(features, (&points, &Background { rows, ..*background }))
+            })
+        });
+        let (scores, outputs, len) = (self.base.len(), self.names.len(), points.len());
+        for (group, weight) in background.totals().into_iter().enumerate() {
+            for point in 0..len {
+                let of_score = |q: usize| {
+                    let sum = of_trees[(point * scores + q) * background.count + group];
+                    self.base[q] * weight + sum / self.divisor
+                };
+                for q in 0..outputs {
+                    let sum = match self.link {
+                        Link::Complement if q == 0 => weight - of_score(0),
+                        Link::Complement => of_score(0),
+                        _ => of_score(q),
+                    };
+                    sums[(group * outputs + q) * len + point] = sum;
+                }
+            }
+        }
         Ok(())
     }
 }
