@@ -159,6 +159,48 @@ fn trees_tell_by_their_structure_what_they_answer_when_asked() {
     assert_eq!((count(|told| told.0), count(|told| told.1)), (17, 9));
 }
 
+/// At the recorded rows and at all edges of boxes, on both sides of them.
+#[test]
+fn trees_of_one_score_are_sums_of_boxes() {
+    let data = data();
+    let complete: Vec<usize> =
+        (0..data.len()).filter(|&row| data.row(row).iter().all(|x| !x.is_nan())).collect();
+    let mut told = Vec::new();
+    for name in recorded().predictions.keys() {
+        let model = model(name).model;
+        let Some(sum) = model.sum() else { continue };
+        let boxes = sum.boxes().unwrap();
+        let mut rows: Vec<Vec<f64>> = complete.iter().map(|&row| data.row(row).to_vec()).collect();
+        for feature in 0..3 {
+            for (place, edge) in boxes.limits(feature).into_iter().enumerate() {
+                for x in [edge.next_down(), edge] {
+                    let mut row = rows[place % complete.len()].clone();
+                    row[feature] = x;
+                    rows.push(row);
+                }
+            }
+        }
+        for row in rows {
+            let columns: Vec<Column<'_>> = row.iter().map(|x| Column::Constant(*x)).collect();
+            let mut value = [f64::NAN];
+            model.predict(&Rows::new(&columns, 1), &mut value).unwrap();
+            let gap = (sum.value(&row) - value[0]).abs();
+            assert!(gap < 1e-12 * value[0].abs().max(1.0), "{name} at {row:?}: {gap}");
+        }
+        told.push(name.clone());
+    }
+    let expected = [
+        "boosting.onnx",
+        "forest.onnx",
+        "lightgbm-forest.txt",
+        "lightgbm.txt",
+        "xgboost-dart.json",
+        "xgboost-stopped.json",
+        "xgboost.json",
+    ];
+    assert_eq!(told, expected);
+}
+
 #[test]
 fn predictions_are_those_of_the_libraries() {
     let data = data();

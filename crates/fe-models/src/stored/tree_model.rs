@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use fe_core::error::ModelError;
-use fe_core::model::{Answered, Background, Column, Model, Rows};
+use fe_core::model::{Answered, Background, Boxes, Column, Interval, Model, Rows, TermSum};
 
 use super::classes;
 use super::trees::{Cut, Forest, Link};
-use crate::ensemble::Ensemble;
+use crate::ensemble::{Ensemble, LEAF, Part, Rule, Threshold};
 use crate::fitted::{Fact, FittedModel};
 
 /// Scores of trees and what becomes of them.
@@ -113,6 +113,71 @@ impl TreeModel {
                 }
             }
         }
+    }
+}
+
+/// The least number that goes to the second child.
+#[derive(Debug, Clone, Copy, Default)]
+struct Edge(f64);
+
+impl Rule for Edge {
+    fn is_met(&self, x: f64) -> bool {
+        x < self.0
+    }
+}
+
+impl Threshold for Edge {
+    fn threshold(&self) -> f64 {
+        self.0
+    }
+}
+
+/// The leaves of trees with one score, which is divided by a number.
+struct Leaves {
+    trees: Ensemble<Edge>,
+    divisor: f64,
+}
+
+impl Leaves {
+    /// None if a test has no edge.
+    fn of(model: &TreeModel) -> Option<Self> {
+        let nodes = model.trees.nodes();
+        let edge = |at: usize| nodes[at].rule.edge(model.single);
+        let mut trees = Ensemble::new(model.trees.features(), 1);
+        if !(0..nodes.len()).all(|at| nodes[at].feature == LEAF || edge(at).is_some()) {
+            return None;
+        }
+        for &root in model.trees.roots() {
+            trees.push(root, |at: usize| {
+                let node = &nodes[at];
+                let [first, second] = node.children.map(|child| child as usize);
+                match edge(at).filter(|_| node.feature != LEAF) {
+                    None => {
+                        let sum = model.trees.additions(node).iter().map(|(_, value)| value).sum();
+                        Part::Leaf(vec![(0, sum)])
+                    }
+                    Some((edge, below_passes)) => Part::Split {
+                        feature: node.feature as usize,
+                        rule: Edge(edge),
+                        children: if below_passes { [first, second] } else { [second, first] },
+                    },
+                }
+            });
+        }
+        Some(Self { trees, divisor: model.divisor })
+    }
+}
+
+impl Boxes for Leaves {
+    fn each(&self, visit: &mut dyn FnMut(&[Interval], f64)) {
+        self.trees.each_leaf(&mut |sides, additions| {
+            let sum: f64 = additions.iter().map(|(_, value)| value).sum();
+            visit(sides, sum / self.divisor);
+        });
+    }
+
+    fn limits(&self, feature: usize) -> Vec<f64> {
+        self.trees.thresholds(feature)
     }
 }
 
@@ -258,6 +323,15 @@ impl FittedModel for TreeModel {
 
     fn output_names(&self) -> Vec<String> {
         self.names.clone()
+    }
+
+    /// Of one output, which is the score, and where numbers go as they are less or not.
+    fn sum(&self) -> Option<TermSum<'_>> {
+        let [base] = self.base[..] else { return None };
+        if self.link != Link::Identity {
+            return None;
+        }
+        Some(TermSum::new(self.dimension, base).with_boxes(Leaves::of(self)?))
     }
 
     fn summary(&self) -> Vec<Fact> {
