@@ -302,7 +302,7 @@ class Trees:
     def pdp(self, x):
         from sklearn.inspection import partial_dependence
 
-        options = {"grid_resolution": 100, "method": "brute", "percentiles": (0, 1)}
+        options = {"grid_resolution": 100, "method": "brute"}
         found = partial_dependence(self.regressor(), x, [0], **options)
         return [found["grid_values"][0]], [found["average"][0]]
 
