@@ -110,6 +110,12 @@ const fn over_bins(
 }
 
 impl Series {
+    fn name(&self) -> String {
+        let of = if self.trees { " of trees" } else { "" };
+        let comma = if self.options.is_empty() { "" } else { ", " };
+        format!("`{}`{of}{comma}{}", self.estimator, self.options)
+    }
+
     fn rows_and_bins(&self, size: usize) -> (usize, usize) {
         match self.over {
             Over::Rows => (size, self.fixed),
@@ -186,7 +192,10 @@ fn parent() -> Result<bool> {
     println!("| work | over | sizes | instructions | processor time | at most |");
     println!("|---|---|---|---|---|---|");
     let mut holds = true;
-    for (number, series) in SERIES.iter().enumerate() {
+    // Only works whose name has this in it, as in `-- trees`.
+    let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let is_asked = |series: &Series| only.as_ref().is_none_or(|of| series.name().contains(of));
+    for (number, series) in SERIES.iter().enumerate().filter(|(_, series)| is_asked(series)) {
         let counted = series.counted.map(|size| size as f64);
         let counted = if counts {
             let count = |size: &usize| {
@@ -205,11 +214,8 @@ fn parent() -> Result<bool> {
         let above = counted.is_some_and(|counted| counted > series.most);
         holds &= !above;
         println!(
-            "| `{}`{}{}{} | {} | {} to {} | {}{} | {timed:.3} | {:.2} |",
-            series.estimator,
-            if series.trees { " of trees" } else { "" },
-            if series.options.is_empty() { "" } else { ", " },
-            series.options,
+            "| {} | {} | {} to {} | {}{} | {timed:.3} | {:.2} |",
+            series.name(),
             if series.over == Over::Rows { "N" } else { "K" },
             series.timed[0],
             series.timed[series.timed.len() - 1],
