@@ -122,9 +122,10 @@ fn tells_what_it_answers(name: &str, data: &Dataset) -> (bool, bool) {
 /// Sums over groups of a background, one of which is empty, with some features as they are at some of the rows.
 fn tells_partial_dependences(name: &str, model: &dyn Model, data: &Dataset) {
     let (n, x, outputs) = (data.len(), data.columns(0..data.len()), model.outputs());
-    let points: Vec<Vec<f64>> =
-        (0..3).map(|s| data.feature(s).iter().step_by(4).copied().collect()).collect();
-    let len = points[0].len();
+    let at = |row: usize| [0, 1, 2].map(|s| data.feature(s)[row]);
+    let rows: Vec<[f64; 3]> = (0..n).step_by(4).map(at).collect();
+    let points = [0, 1, 2].map(|s| rows.iter().map(|row| row[s]).collect::<Vec<f64>>());
+    let len = rows.len();
     let weights: Vec<f64> = (0..n).map(|row| 0.5 + (row % 3) as f64).collect();
     let groups: Vec<usize> = (0..n).map(|row| [0, 2, 3][row * 5 % 3]).collect();
     let (weights, groups) = (&weights[..], &groups[..]);
@@ -135,9 +136,9 @@ fn tells_partial_dependences(name: &str, model: &dyn Model, data: &Dataset) {
         model
             .partial_dependences(fixed, &Rows::new(&at_points, len), &background, &mut sums)
             .unwrap();
-        for point in 0..len {
+        for (point, row) in rows.iter().enumerate() {
             let (mut columns, mut values) = (x.clone(), vec![f64::NAN; n * outputs]);
-            fixed.iter().for_each(|&s| columns[s] = Column::Constant(points[s][point]));
+            fixed.iter().for_each(|&s| columns[s] = Column::Constant(row[s]));
             model.predict(&Rows::new(&columns, n), &mut values).unwrap();
             let size = values.iter().fold(1.0, |most: f64, x| most.max(x.abs())) * n as f64;
             for (place, sum) in sums.iter().skip(point).step_by(len).enumerate() {
