@@ -10,6 +10,9 @@ use fe_benches::process::{after, finish};
 use fe_benches::work::settings;
 use fe_benches::{Piece, Result, data, friedman1, is_test, on_threads};
 use fe_core::Settings;
+use fe_core::model::{Model, Rows};
+use fe_models::{FittedModel, Learner};
+use fe_truth::Scenario;
 
 const FEATURES: usize = 7;
 const TURNS: usize = 9;
@@ -32,6 +35,8 @@ struct Series {
     counted: [usize; 3],
     timed: [usize; 4],
     most: f64,
+    /// True if the model is a sum of trees, which tells by its structure what is asked; a native function otherwise.
+    trees: bool,
 }
 
 const ROWS: [usize; 3] = [1 << 12, 1 << 14, 1 << 16];
@@ -52,7 +57,36 @@ const SERIES: &[Series] = &[
     over_bins("ale", "", 1 << 16, [10, 100, 1_000], [10, 50, 200, 1_000], 0.05),
     over_bins("dale", "", 1 << 16, [10, 100, 1_000], [10, 50, 200, 1_000], 0.05),
     over_bins("pdp", "", 1 << 10, [10, 100, 1_000], [10, 50, 200, 1_000], 1.05),
+    Series {
+        counted: [1 << 10, 1 << 12, 1 << 14],
+        timed: [1 << 11, 1 << 13, 1 << 15, 1 << 17],
+        trees: true,
+        ..over_rows("ale", "", 50, 1.05)
+    },
+    Series {
+        counted: [1 << 8, 1 << 10, 1 << 12],
+        timed: [1 << 8, 1 << 10, 1 << 12, 1 << 14],
+        trees: true,
+        ..over_rows("pdp", "", 100, 1.05)
+    },
+    Series {
+        trees: true,
+        ..over_bins("ale", "", 1 << 12, [10, 100, 1_000], [10, 50, 200, 1_000], 0.25)
+    },
+    // Nodes are visited once for all points, but there is a value for each.
+    Series {
+        trees: true,
+        ..over_bins("pdp", "", 1 << 10, [10, 100, 1_000], [10, 50, 200, 1_000], 0.60)
+    },
 ];
+
+/// Boosted trees, fitted to rows of their own.
+fn trees(scenario: &Scenario) -> Result<Box<dyn FittedModel>> {
+    let data = data(scenario, 2_000)?;
+    let mut y = vec![0.0; data.len()];
+    scenario.model().predict(&Rows::new(&data.columns(0..data.len()), data.len()), &mut y)?;
+    Ok(Learner::new("gbdt", &[])?.fit(&data, &y, 0)?)
+}
 
 const fn over_rows(
     estimator: &'static str,
@@ -61,7 +95,7 @@ const fn over_rows(
     most: f64,
 ) -> Series {
     let (over, fixed) = (Over::Rows, bins);
-    Series { estimator, options, over, fixed, counted: ROWS, timed: MANY_ROWS, most }
+    Series { estimator, options, over, fixed, counted: ROWS, timed: MANY_ROWS, most, trees: false }
 }
 
 const fn over_bins(
@@ -72,10 +106,17 @@ const fn over_bins(
     timed: [usize; 4],
     most: f64,
 ) -> Series {
-    Series { estimator, options, over: Over::Bins, fixed: rows, counted, timed, most }
+    let over = Over::Bins;
+    Series { estimator, options, over, fixed: rows, counted, timed, most, trees: false }
 }
 
 impl Series {
+    fn name(&self) -> String {
+        let of = if self.trees { " of trees" } else { "" };
+        let comma = if self.options.is_empty() { "" } else { ", " };
+        format!("`{}`{of}{comma}{}", self.estimator, self.options)
+    }
+
     fn rows_and_bins(&self, size: usize) -> (usize, usize) {
         match self.over {
             Over::Rows => (size, self.fixed),
@@ -103,8 +144,11 @@ impl Series {
         let (rows, bins) = self.rows_and_bins(size);
         let (scenario, piece) = (friedman1(FEATURES)?, self.piece(bins)?);
         let data = data(&scenario, rows)?;
+        let fitted = self.trees.then(|| trees(&scenario)).transpose()?;
+        let model =
+            fitted.as_ref().map_or(scenario.model(), |fitted| fitted.as_ref() as &dyn Model);
         on_threads(1, || {
-            let mut estimate = || piece.estimate(&data, scenario.model(), 0).map(|_| ());
+            let mut estimate = || piece.estimate(&data, model, 0).map(|_| ());
             estimate()?;
             (0..turns).try_for_each(|_| with(&mut estimate))
         })
@@ -149,7 +193,10 @@ fn parent() -> Result<bool> {
     println!("| work | over | sizes | instructions | processor time | at most |");
     println!("|---|---|---|---|---|---|");
     let mut holds = true;
-    for (number, series) in SERIES.iter().enumerate() {
+    // Only works whose name has this in it, as in `-- trees`.
+    let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let is_asked = |series: &Series| only.as_ref().is_none_or(|of| series.name().contains(of));
+    for (number, series) in SERIES.iter().enumerate().filter(|(_, series)| is_asked(series)) {
         let counted = series.counted.map(|size| size as f64);
         let counted = if counts {
             let count = |size: &usize| {
@@ -168,10 +215,8 @@ fn parent() -> Result<bool> {
         let above = counted.is_some_and(|counted| counted > series.most);
         holds &= !above;
         println!(
-            "| `{}`{}{} | {} | {} to {} | {}{} | {timed:.3} | {:.2} |",
-            series.estimator,
-            if series.options.is_empty() { "" } else { ", " },
-            series.options,
+            "| {} | {} | {} to {} | {}{} | {timed:.3} | {:.2} |",
+            series.name(),
             if series.over == Over::Rows { "N" } else { "K" },
             series.timed[0],
             series.timed[series.timed.len() - 1],

@@ -302,7 +302,7 @@ class Trees:
     def pdp(self, x):
         from sklearn.inspection import partial_dependence
 
-        options = {"grid_resolution": 100, "method": "brute", "percentiles": (0, 1)}
+        options = {"grid_resolution": 100, "method": "brute"}
         found = partial_dependence(self.regressor(), x, [0], **options)
         return [found["grid_values"][0]], [found["average"][0]]
 
@@ -323,6 +323,27 @@ class Trees:
         explainer = shap.TreeExplainer(self.fitted(), masker, feature_perturbation="interventional")
         values = explainer.shap_values(x, check_additivity=False)
         return None, [values[:, j] for j in range(x.shape[1])]
+
+    def h(self, pairs_of):
+        """H of all pairs of some features, from LightGBM's predictions of each row with values of each other."""
+        booster = self.fitted()
+
+        def means(x, fixed):
+            rows = np.tile(x, (len(x), 1))
+            for j in fixed:
+                rows[:, j] = np.repeat(x[:, j], len(x))
+            found = booster.predict(rows, num_threads=1).reshape(len(x), len(x)).mean(axis=1)
+            return found - found.mean()
+
+        def work(x):
+            single = [means(x, [j]) for j in range(pairs_of)]
+            found = []
+            for a, b in ((a, b) for a in range(pairs_of) for b in range(a + 1, pairs_of)):
+                both = means(x, [a, b])
+                found.append(((both - single[a] - single[b]) ** 2).sum() / (both**2).sum())
+            return None, [np.array(found)]
+
+        return work
 
 
 # The Python package, with the same functions of Python as the peers.
@@ -423,6 +444,8 @@ def rows(folder):
     found.append(("trees: PDP, 100 points", 50_000, 20, "scikit-learn", trees.pdp, ours, 50))
     ours = request("ale", range(20), EFFECTOR, path, bins=50)
     found.append(("trees: ALE, K = 50, all features", 50_000, 20, "effector", trees.ale, ours, 20))
+    ours = request("h2.pair", range(3), None, path)
+    found.append(("trees: H of three features", 200, 20, "LightGBM", trees.h(3), ours, 50))
     ours = request("shapley", (0,), None, path)
     found.append(("trees: SHAP, all rows", 1000, 20, "shap", trees.shapley, ours, 5))
     return found

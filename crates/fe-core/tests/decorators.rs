@@ -5,7 +5,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fe_core::ModelError;
-use fe_core::model::{Answered, Ask, Asked, Column, Decorator, Model, Question, Reach, Rows};
+use fe_core::model::{
+    Answered, Ask, Asked, Background, Column, Decorator, Model, Question, Reach, Rows,
+};
 
 /// A model that has something of its own for every method of the trait.
 struct Special;
@@ -62,6 +64,19 @@ impl Model for Special {
         values.fill(50.0 + shares.iter().sum::<f64>());
         Ok(())
     }
+    fn knows_partial_dependences(&self) -> bool {
+        true
+    }
+    fn partial_dependences(
+        &self,
+        features: &[usize],
+        _: &Rows<'_>,
+        background: &Background<'_>,
+        sums: &mut [f64],
+    ) -> Answered {
+        sums.fill(60.0 + (features.len() + background.count) as f64);
+        Ok(())
+    }
     fn has_partial(&self) -> bool {
         true
     }
@@ -110,7 +125,12 @@ fn every_method_of_a_model_comes_through_two_decorators() {
     let mut values = [0.0; 42];
     model.shapley_values(&rows, (&rows, &[0.5, 0.25, 0.25]), &mut values).unwrap();
     assert_eq!(values, [51.0; 42]);
+    let background = Background { rows, weights: &[1.0; 3], groups: &[0, 1, 1], count: 2 };
+    assert!(model.knows_partial_dependences());
+    let mut sums = [0.0; 12];
+    model.partial_dependences(&[2, 3, 5], &rows, &background, &mut sums).unwrap();
+    assert_eq!(sums, [65.0; 12]);
     for counts in [model.1, model.0.1] {
-        assert_eq!(counts.map(AtomicUsize::into_inner), [3 + 6 + 6 + 21, 3]);
+        assert_eq!(counts.map(AtomicUsize::into_inner), [3 + 6 + 6 + 21 + 6, 3]);
     }
 }

@@ -486,7 +486,7 @@ fn runs(
 }
 
 /// Puts the rows that go left before the others, and says how many there are.
-fn divide(rows: &mut [u32], right: &mut [u32], is_left: impl Fn(u32) -> bool) -> usize {
+pub(crate) fn divide(rows: &mut [u32], right: &mut [u32], is_left: impl Fn(u32) -> bool) -> usize {
     let (mut lefts, mut rights) = (0, 0);
     for i in 0..rows.len() {
         let row = rows[i];

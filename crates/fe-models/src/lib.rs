@@ -54,6 +54,7 @@ mod sample;
 mod split;
 pub mod stored;
 mod streaming_qr;
+mod tree_dependence;
 mod tree_shapley;
 
 pub use additive::additive_fit;

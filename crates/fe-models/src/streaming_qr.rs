@@ -10,6 +10,7 @@ const PANEL: usize = 32;
 /// Each block is annihilated below R by Householder reflections, gathered in panels so that most of
 /// the work is products of matrices (Schreiber and Van Loan 1989). The rows need never be in memory
 /// together.
+#[derive(Clone)]
 pub(crate) struct StreamingQr {
     r: DMatrix<f64>,
 }
@@ -20,26 +21,41 @@ impl StreamingQr {
         Self { r: DMatrix::zeros(columns, columns) }
     }
 
-    /// Adds rows; their matrix is used up as room.
+    /// With the rows of a matrix that is triangular already.
+    pub(crate) fn of_triangle(r: DMatrix<f64>) -> Self {
+        Self { r }
+    }
+
+    /// Adds rows; their matrix is used up as room. Of triangular ones only the triangle is worked on.
     pub(crate) fn absorb(&mut self, mut block: DMatrix<f64>) {
         let columns = self.r.ncols();
+        let mut height = 0;
         for start in (0..columns).step_by(PANEL) {
             let end = columns.min(start + PANEL);
-            let factor = self.annihilate(&mut block, start, end);
+            height = height.max(filled(&block, start, end));
+            let factor = self.annihilate(&mut block, (start, end), height);
             let (left, mut rest) = block.columns_range_pair_mut(start..end, end..);
+            let (left, mut rest) = (left.rows(0, height), rest.rows_mut(0, height));
             let mut top = self.r.view_mut((start, end), (end - start, columns - end));
             let mut applied = top.clone_owned();
-            applied.gemm_tr(1.0, &left, &rest, 1.0);
-            let applied = factor.tr_mul(&applied);
+            // Products with a transpose that is not written out are many times slower.
+            applied.gemm(1.0, &left.transpose(), &rest, 1.0);
+            let applied = factor.transpose() * applied;
             top -= &applied;
             rest.gemm(-1.0, &left, &applied, 1.0);
         }
     }
 
-    /// Annihilates a panel of the block. What it leaves there are the reflections' vectors v, each
+    /// Annihilates a panel of the first rows of the block. What it leaves there are the reflections' vectors v, each
     /// with a 1 in its row of R; returned is T, with which the reflections together are I − V T Vᵀ.
-    fn annihilate(&mut self, block: &mut DMatrix<f64>, start: usize, end: usize) -> DMatrix<f64> {
+    fn annihilate(
+        &mut self,
+        block: &mut DMatrix<f64>,
+        (start, end): (usize, usize),
+        height: usize,
+    ) -> DMatrix<f64> {
         let mut factor = DMatrix::zeros(end - start, end - start);
+        let mut block = block.rows_mut(0, height);
         for j in start..end {
             let below = block.column(j).norm();
             if below == 0.0 {
@@ -66,6 +82,11 @@ impl StreamingQr {
         factor
     }
 
+    /// The factor, let go.
+    pub(crate) fn into_r(self) -> DMatrix<f64> {
+        self.r
+    }
+
     /// The factor.
     pub(crate) fn r(&self) -> &DMatrix<f64> {
         &self.r
@@ -85,7 +106,39 @@ impl StreamingQr {
     }
 }
 
+/// M F⁻¹ for a triangular factor F; none if that has no inverse. Where M is triangular, only its triangle is worked on.
+pub(crate) fn divided(mut matrix: DMatrix<f64>, factor: &DMatrix<f64>) -> Option<DMatrix<f64>> {
+    let columns = factor.ncols();
+    let mut height = 0;
+    for start in (0..columns).step_by(PANEL) {
+        let end = columns.min(start + PANEL);
+        height = height.max(filled(&matrix, start, end));
+        let (done, mut panel) = matrix.columns_range_pair_mut(..start, start..end);
+        let mut panel = panel.rows_mut(0, height);
+        let above = factor.view((0, start), (start, end - start));
+        panel.gemm(-1.0, &done.rows(0, height), &above, 1.0);
+        for j in start..end {
+            for k in start..j {
+                let (known, mut column) = panel.columns_range_pair_mut(k - start, j - start);
+                column.axpy(-factor[(k, j)], &known, 1.0);
+            }
+            if factor[(j, j)] == 0.0 {
+                return None;
+            }
+            panel.column_mut(j - start).unscale_mut(factor[(j, j)]);
+        }
+    }
+    Some(matrix)
+}
+
+/// The number of rows down to the last one that is not 0 in some columns.
+fn filled(matrix: &DMatrix<f64>, start: usize, end: usize) -> usize {
+    let of = |j: usize| matrix.column(j).iter().rposition(|x| *x != 0.0).map_or(0, |row| row + 1);
+    (start..end).map(of).max().unwrap_or(0)
+}
+
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -110,5 +163,41 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn triangles_and_rows_with_gaps_are_absorbed_as_any_others() {
+        let columns = 2 * PANEL + 7;
+        let shapes: [fn(usize, usize) -> bool; 4] = [
+            |i, j| i <= j,
+            |i, j| i == j,
+            |i, j| (PANEL..PANEL + 5).contains(&j) && i < 40,
+            |i, j| i >= j,
+        ];
+        for is_filled in shapes {
+            let whole = matrix(columns, columns);
+            let block = DMatrix::from_fn(columns, columns, |i, j| {
+                f64::from(is_filled(i, j)) * whole[(i, j)]
+            });
+            let mut triangle = StreamingQr::of_triangle(matrix(columns, columns).upper_triangle());
+            let products = triangle.r().tr_mul(triangle.r()) + block.tr_mul(&block);
+            triangle.absorb(block);
+            assert!((triangle.r().tr_mul(triangle.r()) - products).amax() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn what_is_divided_by_a_factor_gives_the_matrix_times_it() {
+        for columns in [1, PANEL, 2 * PANEL + 7] {
+            let factor = matrix(columns, columns).upper_triangle()
+                + DMatrix::from_diagonal_element(columns, columns, 40.0);
+            for whole in [matrix(50, columns), matrix(columns, columns).upper_triangle()] {
+                let quotient = divided(whole.clone(), &factor).unwrap();
+                assert!((quotient * &factor - whole).amax() < 1e-13, "{columns}");
+            }
+        }
+        let mut factor = DMatrix::identity(40, 40);
+        factor[(37, 37)] = 0.0;
+        assert!(divided(matrix(3, 40), &factor).is_none());
     }
 }

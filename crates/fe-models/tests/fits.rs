@@ -5,6 +5,8 @@
 mod support;
 
 use fe_core::Dataset;
+use fe_core::indices::{Index, IndexOptions, estimate};
+use fe_core::model::{Column, Rows};
 use fe_models::{Learner, Task};
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -206,6 +208,58 @@ fn derivatives_are_those_of_the_predictions() {
             }
         }
     }
+}
+
+/// To the bit, within the range of the data and beyond it.
+#[test]
+fn additive_models_say_along_a_feature_what_they_say_place_by_place() {
+    let (data, y) = curved(90, 3, 5);
+    let places: Vec<f64> = (0..21).map(|i| f64::from(i) / 8.0 - 1.3).collect();
+    for options in [
+        &["splines=9"][..],
+        &["splines=9", "interactions=all"],
+        &["splines=7", "interactions=x1:x3", "tensor_splines=5"],
+    ] {
+        let model = learner("gam", options).fit(&data, &y, 1).unwrap();
+        assert!(model.predicts_along());
+        for feature in 0..3 {
+            let mut columns = data.columns(0..90);
+            let mut along = vec![f64::NAN; 21 * 90];
+            model.predict_along(feature, &places, &Rows::new(&columns, 90), &mut along).unwrap();
+            for (&place, along) in places.iter().zip(along.chunks(90)) {
+                columns[feature] = Column::Constant(place);
+                let mut values = vec![f64::NAN; 90];
+                model.predict(&Rows::new(&columns, 90), &mut values).unwrap();
+                assert_eq!(values, along, "{options:?}, x{} at {place}", feature + 1);
+            }
+        }
+        model.predict_along(0, &[], &Rows::new(&data.columns(0..90), 90), &mut []).unwrap();
+    }
+}
+
+/// Of H, of a feature and of pairs, with weights.
+#[test]
+fn boosted_trees_tell_how_much_features_interact_without_being_asked_row_by_row() {
+    let x = Array2::from_shape_fn((60, 3), |(i, s)| ((i * (2 * s + 3)) as f64).sin());
+    let y: Vec<f64> =
+        x.outer_iter().map(|x| 3.0 * x[0] * x[1] + if x[2] > 0.0 { x[0] } else { 2.0 }).collect();
+    let weights = (0..60).map(|i| f64::from(1 + i % 3)).collect();
+    let data = dataset(&x).with_weights(weights).unwrap();
+    let model = learner("gbdt", &["n_estimators=30"]).fit(&data, &y, 1).unwrap();
+    let asked = [Index::H2Pair, Index::HPair, Index::H2Overall, Index::PdSd, Index::AdditiveR2Pd];
+    let subjects = (&[0, 1, 2][..], &[[0, 1], [2, 0]][..]);
+    let [told, brute] = [false, true].map(|brute| {
+        let options = IndexOptions { outer: 40, brute, ..IndexOptions::default() };
+        estimate(&data, model.as_ref(), &asked, subjects, &options).unwrap()
+    });
+    assert!(told.model_rows < brute.model_rows / 2, "{} {}", told.model_rows, brute.model_rows);
+    for (told, brute) in told.estimates.iter().zip(&brute.estimates) {
+        let (own, other) = (told.estimate.as_ref().unwrap(), brute.estimate.as_ref().unwrap());
+        assert_close(&[own.value], &[other.value], 1e-11, &format!("{told:?}"));
+        let errors = [own, other].map(|of| of.standard_error.unwrap());
+        assert_close(&errors[..1], &errors[1..], 1e-10, &format!("{told:?}"));
+    }
+    assert!(told.estimates[9].estimate.as_ref().unwrap().value > 0.1);
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod layers;
 /// The order of the modules: each may import those of the steps before its own.
 const ORDER: &[&[&str]] = &[
     &["error", "activation", "ensemble", "jacobi_svd", "streaming_qr"],
-    &["fitted", "options", "sample", "split", "tree_shapley"],
+    &["fitted", "options", "sample", "split", "tree_dependence", "tree_shapley"],
     &["levels"],
     &["learner", "stored"],
     &["additive", "quality"],

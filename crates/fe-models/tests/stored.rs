@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fe_core::estimator::shapley::{self, Background, Shapley, ShapleyMethod};
-use fe_core::model::{Column, Rows};
+use fe_core::model::{Background as Dependence, Column, Model, Rows};
 use fe_core::{Dataset, Settings, estimator};
 use fe_models::stored::{Format, StoredError, StoredModel, read, read_beside};
 use ndarray::Array2;
@@ -112,7 +112,43 @@ fn tells_what_it_answers(name: &str, data: &Dataset) -> (bool, bool) {
         }
         assert!(told.model_rows < asked.model_rows);
     }
+    assert_eq!(model.knows_partial_dependences(), model.predicts_changes());
+    if model.knows_partial_dependences() {
+        tells_partial_dependences(name, model.as_ref(), data);
+    }
     (true, model.predicts_changes())
+}
+
+/// Sums over groups of a background, one of which is empty, with some features as they are at some of the rows.
+fn tells_partial_dependences(name: &str, model: &dyn Model, data: &Dataset) {
+    let (n, x, outputs) = (data.len(), data.columns(0..data.len()), model.outputs());
+    let at = |row: usize| [0, 1, 2].map(|s| data.feature(s)[row]);
+    let rows: Vec<[f64; 3]> = (0..n).step_by(4).map(at).collect();
+    let points = [0, 1, 2].map(|s| rows.iter().map(|row| row[s]).collect::<Vec<f64>>());
+    let len = rows.len();
+    let weights: Vec<f64> = (0..n).map(|row| 0.5 + (row % 3) as f64).collect();
+    let groups: Vec<usize> = (0..n).map(|row| [0, 2, 3][row * 5 % 3]).collect();
+    let (weights, groups) = (&weights[..], &groups[..]);
+    let background = Dependence { rows: Rows::new(&x, n), weights, groups, count: 4 };
+    let at_points: Vec<Column<'_>> = points.iter().map(|x| Column::Values(x)).collect();
+    for fixed in [&[][..], &[1], &[2, 0], &[0, 1, 2]] {
+        let mut sums = vec![f64::NAN; 4 * outputs * len];
+        model
+            .partial_dependences(fixed, &Rows::new(&at_points, len), &background, &mut sums)
+            .unwrap();
+        for (point, row) in rows.iter().enumerate() {
+            let (mut columns, mut values) = (x.clone(), vec![f64::NAN; n * outputs]);
+            fixed.iter().for_each(|&s| columns[s] = Column::Constant(row[s]));
+            model.predict(&Rows::new(&columns, n), &mut values).unwrap();
+            let size = values.iter().fold(1.0, |most: f64, x| most.max(x.abs())) * n as f64;
+            for (place, sum) in sums.iter().skip(point).step_by(len).enumerate() {
+                let (group, output) = (place / outputs, place % outputs);
+                let rows = (0..n).filter(|&row| groups[row] == group);
+                let asked: f64 = rows.map(|row| weights[row] * values[output * n + row]).sum();
+                assert!((sum - asked).abs() < 1e-12 * size, "{name}, {fixed:?}: {sum} for {asked}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -122,6 +158,48 @@ fn trees_tell_by_their_structure_what_they_answer_when_asked() {
         recorded().predictions.keys().map(|name| tells_what_it_answers(name, &data)).collect();
     let count = |of: fn(&(bool, bool)) -> bool| told.iter().filter(|told| of(told)).count();
     assert_eq!((count(|told| told.0), count(|told| told.1)), (17, 9));
+}
+
+/// At the recorded rows and at all edges of boxes, on both sides of them.
+#[test]
+fn trees_of_one_score_are_sums_of_boxes() {
+    let data = data();
+    let complete: Vec<usize> =
+        (0..data.len()).filter(|&row| data.row(row).iter().all(|x| !x.is_nan())).collect();
+    let mut told = Vec::new();
+    for name in recorded().predictions.keys() {
+        let model = model(name).model;
+        let Some(sum) = model.sum() else { continue };
+        let boxes = sum.boxes().unwrap();
+        let mut rows: Vec<Vec<f64>> = complete.iter().map(|&row| data.row(row).to_vec()).collect();
+        for feature in 0..3 {
+            for (place, edge) in boxes.limits(feature).into_iter().enumerate() {
+                for x in [edge.next_down(), edge] {
+                    let mut row = rows[place % complete.len()].clone();
+                    row[feature] = x;
+                    rows.push(row);
+                }
+            }
+        }
+        for row in rows {
+            let columns: Vec<Column<'_>> = row.iter().map(|x| Column::Constant(*x)).collect();
+            let mut value = [f64::NAN];
+            model.predict(&Rows::new(&columns, 1), &mut value).unwrap();
+            let gap = (sum.value(&row) - value[0]).abs();
+            assert!(gap < 1e-12 * value[0].abs().max(1.0), "{name} at {row:?}: {gap}");
+        }
+        told.push(name.clone());
+    }
+    let expected = [
+        "boosting.onnx",
+        "forest.onnx",
+        "lightgbm-forest.txt",
+        "lightgbm.txt",
+        "xgboost-dart.json",
+        "xgboost-stopped.json",
+        "xgboost.json",
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]

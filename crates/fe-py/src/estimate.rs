@@ -313,6 +313,7 @@ pub(crate) fn indices<'py>(
         background: given.background.unwrap_or(default.background),
         bins: given.bins.unwrap_or(default.bins),
         seed: given.background_seed.unwrap_or(default.seed),
+        brute: default.brute,
     };
     let Prepared { subject, data, features, .. } = &mut prepared;
     let (data, features) = (&*data, &*features);

@@ -216,6 +216,7 @@ impl Asked<'_> {
             background: size("background", usual.background)?,
             bins: size("bins", usual.bins)?,
             seed: take("background_seed", usual.seed, u64::MAX)?,
+            brute: usual.brute,
         };
         if let Some(unknown) = options.keys().next() {
             return Err(unsupported(format!("indices have no option `{unknown}`")));

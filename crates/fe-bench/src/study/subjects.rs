@@ -152,7 +152,7 @@ impl IndexVariant {
     #[must_use]
     pub fn key(&self, scenario: &Scenario, index: Index, features: &[usize]) -> Key {
         let default = IndexOptions::default();
-        let IndexOptions { outer, background, bins, seed } = self.options;
+        let IndexOptions { outer, background, bins, seed, brute: _ } = self.options;
         let takes = |option: &&str| index.options().contains(option);
         let others = [
             ("background", background as u64, default.background as u64),
@@ -233,6 +233,7 @@ fn variant(options: &Table) -> Result<IndexVariant, String> {
         background: given("background").unwrap_or(default.background),
         bins: given("bins").unwrap_or(default.bins),
         seed: given("background_seed").map_or(default.seed, |seed| seed as u64),
+        brute: default.brute,
     };
     Ok(IndexVariant { asked, options, external: None })
 }

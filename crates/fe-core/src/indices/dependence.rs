@@ -8,7 +8,7 @@ use crate::data::Dataset;
 use crate::error::{ModelError, Result};
 use crate::estimator::predictions;
 use crate::interrupt;
-use crate::model::{Column, Rows};
+use crate::model::{Background, Column, Rows};
 use crate::numeric::blocks::fill_blocks;
 use crate::numeric::moments::sum_in_lanes;
 
@@ -16,6 +16,8 @@ use crate::numeric::moments::sum_in_lanes;
 const ROUNDING: f64 = 1e-24;
 /// Background rows that the model is asked about together.
 const BLOCK: usize = 2048;
+/// Points about which a model is asked together whose structure tells the means.
+const TOLD: usize = 256;
 
 pub(super) fn answers(
     question: &Question<'_>,
@@ -92,6 +94,8 @@ struct Table<'a> {
     background: Dataset,
     /// The end of each group in it.
     ends: Vec<usize>,
+    /// Weight and group of each row of the background.
+    each: (Vec<f64>, Vec<usize>),
     /// Weight of each group of the background, and their sum.
     weights: Vec<f64>,
     total: f64,
@@ -108,8 +112,12 @@ impl<'a> Table<'a> {
         let ends = (0..GROUPS).map(end).collect();
         let weights = sizes(&of_background, background.weights());
         let total = weights.iter().sum();
+        let groups_in_order = order.iter().map(|&row| of_background[row]).collect();
         let background = background.select(&order);
-        Ok(Self { question, groups: groups(&outer), outer, background, ends, weights, total })
+        let each = background.weights().map_or_else(|| vec![1.0; order.len()], <[f64]>::to_vec);
+        let groups = groups(&outer);
+        let each = (each, groups_in_order);
+        Ok(Self { question, outer, groups, background, ends, each, weights, total })
     }
 
     /// The means with some of the features as they are at the outer rows, each distinct point asked once.
@@ -130,13 +138,54 @@ impl<'a> Table<'a> {
         let outputs = self.question.outputs();
         let width = outputs * GROUPS;
         let mut sums = vec![0.0; first.len() * width];
-        fill_blocks(first.len(), 1, vec![&mut sums], Vec::new, |values, range, tables| {
-            for (place, &row) in first[range].iter().enumerate() {
-                self.sum_at(fixed, row, values, &mut tables[0][place * width..][..width])?;
-            }
-            Ok::<_, ModelError>(())
-        })?;
+        let told = self.question.model.model().knows_partial_dependences();
+        fill_blocks(
+            first.len(),
+            if told { TOLD } else { 1 },
+            vec![&mut sums],
+            Vec::new,
+            |values, range, tables| {
+                if told {
+                    return self.told_sums(fixed, &first[range], tables[0]);
+                }
+                for (place, &row) in first[range].iter().enumerate() {
+                    self.sum_at(fixed, row, values, &mut tables[0][place * width..][..width])?;
+                }
+                Ok::<_, ModelError>(())
+            },
+        )?;
         Ok(Means::Sums { sums: transposed(&sums, width), points })
+    }
+
+    /// The sums over each group of the background as the structure of the model tells them: for each of some outer
+    /// rows all outputs, for each output all groups.
+    fn told_sums(
+        &self,
+        fixed: &[usize],
+        rows: &[usize],
+        sums: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let of = |s: usize| rows.iter().map(move |&row| self.outer.feature(s)[row]).collect();
+        let points: Vec<Vec<f64>> = (0..self.outer.dimension()).map(of).collect();
+        let points: Vec<Column<'_>> = points.iter().map(|values| Column::Values(values)).collect();
+        let columns = self.background.columns(0..self.background.len());
+        let (weights, groups) = &self.each;
+        let background = Background {
+            rows: Rows::new(&columns, self.background.len()),
+            weights,
+            groups,
+            count: GROUPS,
+        };
+        let mut told = vec![0.0; sums.len()];
+        let points = Rows::new(&points, rows.len());
+        self.question.model.partial_dependences(fixed, &points, &background, &mut told)?;
+        let outputs = self.question.outputs();
+        for (place, value) in told.into_iter().enumerate() {
+            let (point, output) = (place % rows.len(), place / rows.len() % outputs);
+            let group = place / rows.len() / outputs;
+            sums[(point * outputs + output) * GROUPS + group] = value;
+        }
+        Ok(())
     }
 
     /// Adds up f over each group of the background, with some features as they are at an outer row.

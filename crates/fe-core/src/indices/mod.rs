@@ -22,6 +22,7 @@ use crate::data::Dataset;
 use crate::data::subsample::Subsample;
 use crate::error::{Error, Result, suggestion};
 use crate::model::Question as ToModel;
+use crate::model::structure::Structured;
 use crate::model::{Answered, Ask, Asked, Decorator, Model, Observed};
 
 /// A number that says how much of f a feature, a pair of features, or a sum of effects has.
@@ -317,11 +318,13 @@ pub struct IndexOptions {
     pub bins: usize,
     /// Seed of the rows that are drawn where there are more.
     pub seed: u64,
+    /// True if the model is asked row by row, also where its structure tells the same without that.
+    pub brute: bool,
 }
 
 impl Default for IndexOptions {
     fn default() -> Self {
-        Self { outer: 1000, background: 1000, bins: 20, seed: 0 }
+        Self { outer: 1000, background: 1000, bins: 20, seed: 0, brute: false }
     }
 }
 
@@ -493,6 +496,8 @@ pub fn estimate(
         )));
     }
     let counted = data.counted();
+    let structured = Structured::of(model, options.brute);
+    let model = structured.as_ref().map_or(model, |structured| structured as &dyn Model);
     let model = Counted { model, values: AtomicU64::new(0), partials: AtomicU64::new(0) };
     let observed = Observed::new(&model);
     let question = Question { data: &counted, model: &observed, options };

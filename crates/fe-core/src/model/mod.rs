@@ -103,6 +103,37 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// Rows that predictions are averaged over, in groups that are told apart.
+///
+/// ```
+/// use fe_core::model::{Background, Column, Rows};
+/// let columns = [Column::Values(&[1.0, 2.0, 4.0])];
+/// let rows = Rows::new(&columns, 3);
+/// let background = Background { rows, weights: &[1.0, 0.5, 2.0], groups: &[0, 1, 0], count: 2 };
+/// assert_eq!(background.totals(), [3.0, 0.5]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Background<'a> {
+    /// The rows.
+    pub rows: Rows<'a>,
+    /// The weight of each.
+    pub weights: &'a [f64],
+    /// The group of each, counted from 0.
+    pub groups: &'a [usize],
+    /// Number of groups.
+    pub count: usize,
+}
+
+impl Background<'_> {
+    /// The weight of all rows of each group.
+    #[must_use]
+    pub fn totals(&self) -> Vec<f64> {
+        let mut totals = vec![0.0; self.count];
+        self.groups.iter().zip(self.weights).for_each(|(group, weight)| totals[*group] += weight);
+        totals
+    }
+}
+
 /// The questions that a model can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reach {
@@ -219,6 +250,28 @@ pub trait Model: Sync {
     ) -> Answered {
         let _ = (explained, background, values);
         Err(ModelError::Failed("its structure does not tell Shapley values".to_owned()))
+    }
+
+    /// True if [`Model::partial_dependences`] works.
+    fn knows_partial_dependences(&self) -> bool {
+        false
+    }
+
+    /// Writes what partial dependences of some features (counted from 0) at some points are made of: for each group of a
+    /// background the weighted sums of the predictions of its rows with these features as they are at the points,
+    /// in the order of [`Model::predict`]. A model whose structure does not tell them is asked row by row instead.
+    ///
+    /// # Errors
+    /// [`ModelError::Failed`] where the structure does not tell them.
+    fn partial_dependences(
+        &self,
+        features: &[usize],
+        points: &Rows<'_>,
+        background: &Background<'_>,
+        sums: &mut [f64],
+    ) -> Answered {
+        let _ = (features, points, background, sums);
+        Err(ModelError::Failed("its structure does not tell partial dependences".to_owned()))
     }
 
     /// The questions that it can answer.
@@ -367,6 +420,23 @@ impl<D: Decorator> Model for D {
         let question = Question { of: Asked::Value, rows: explained.len(), times };
         self.pass_on(question, values, &mut |values| {
             self.decorated().shapley_values(explained, background, values)
+        })
+    }
+
+    fn knows_partial_dependences(&self) -> bool {
+        self.decorated().knows_partial_dependences()
+    }
+
+    fn partial_dependences(
+        &self,
+        features: &[usize],
+        points: &Rows<'_>,
+        background: &Background<'_>,
+        sums: &mut [f64],
+    ) -> Answered {
+        let question = Question { of: Asked::Value, rows: points.len(), times: background.count };
+        self.pass_on(question, sums, &mut |sums| {
+            self.decorated().partial_dependences(features, points, background, sums)
         })
     }
 
@@ -689,6 +759,23 @@ impl<'a> Observed<'a> {
         observe(explained, values, ask, all_finite)
     }
 
+    /// [`Model::partial_dependences`], observed; every point and every row counts once.
+    ///
+    /// # Errors
+    /// What the model reports, a panic, or a sum that is not finite.
+    pub fn partial_dependences(
+        &self,
+        features: &[usize],
+        points: &Rows<'_>,
+        background: &Background<'_>,
+        sums: &mut [f64],
+    ) -> Answered {
+        self.rows.add(points.len() + background.rows.len());
+        let ask =
+            |sums: &mut [f64]| self.model.partial_dependences(features, points, background, sums);
+        observe(points, sums, ask, all_finite)
+    }
+
     /// [`Model::partial`], observed.
     ///
     /// # Errors
@@ -787,6 +874,10 @@ mod tests {
             self.0
         }
 
+        fn knows_partial_dependences(&self) -> bool {
+            self.0
+        }
+
         fn reach(&self) -> Reach {
             if self.0 { Reach::Planned } else { Reach::Anything }
         }
@@ -805,10 +896,11 @@ mod tests {
                 watched.predicts_along(),
                 watched.predicts_changes(),
                 watched.knows_shapley_values(),
+                watched.knows_partial_dependences(),
                 watched.has_partial(),
                 watched.reach() == Reach::Planned,
             ];
-            assert_eq!(known, [able; 5]);
+            assert_eq!(known, [able; 6]);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::model::{Answered, Model, Reach, Rows};
+use crate::model::{Answered, Background, Model, Reach, Rows};
 
 /// A model that remembers whether its structure was made use of, and has none where it is hidden.
 pub(crate) struct Structured<'a> {
@@ -14,8 +14,10 @@ pub(crate) struct Structured<'a> {
 impl<'a> Structured<'a> {
     /// The model, unless it has no structure to tell anything by.
     pub(crate) fn of(model: &'a dyn Model, is_hidden: bool) -> Option<Self> {
-        let has_some =
-            model.predicts_along() || model.predicts_changes() || model.knows_shapley_values();
+        let has_some = model.predicts_along()
+            || model.predicts_changes()
+            || model.knows_shapley_values()
+            || model.knows_partial_dependences();
         has_some.then(|| Self { model, is_hidden, was_used: AtomicBool::new(false) })
     }
 
@@ -84,6 +86,20 @@ impl Model for Structured<'_> {
         values: &mut [f64],
     ) -> Answered {
         self.told().shapley_values(explained, background, values)
+    }
+
+    fn knows_partial_dependences(&self) -> bool {
+        !self.is_hidden && self.model.knows_partial_dependences()
+    }
+
+    fn partial_dependences(
+        &self,
+        features: &[usize],
+        points: &Rows<'_>,
+        background: &Background<'_>,
+        sums: &mut [f64],
+    ) -> Answered {
+        self.told().partial_dependences(features, points, background, sums)
     }
 
     fn reach(&self) -> Reach {

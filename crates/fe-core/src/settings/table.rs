@@ -151,7 +151,7 @@ settings! {
     /// How much the curve varies over the rows as well, in JSON: its standard deviation there, for slopes the
     /// mean of their absolute values times the standard deviation of the feature
     importance: bool [usually("false")],
-    /// Ask the model value by value, also where the structure of its trees tells the same without that
+    /// Ask the model value by value, also where its structure (trees, splines) tells the same without that
     brute: bool [usually("false")],
     /// Confidence band of the effect of this model: analytic, bootstrap, or bins (each bin alone, as PyALE); or of that
     /// to be expected of the learner: refit

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use fe_core::error::ModelError;
-use fe_core::model::{Answered, Boxes, Interval, Model, Rows, TermSum};
+use fe_core::model::{Answered, Background, Boxes, Interval, Model, Rows, TermSum};
 use forust_ml::data::Matrix;
 use forust_ml::gradientbooster::GradientBooster;
 use forust_ml::objective::ObjectiveType;
@@ -318,6 +318,28 @@ impl Model for Gbdt {
         let samples = [explained, background].map(|rows| (rows.columns(), rows.len()));
         self.trees.add_shapley_values(samples, shares, values);
         values.iter_mut().for_each(|value| *value *= self.size);
+        Ok(())
+    }
+
+    fn knows_partial_dependences(&self) -> bool {
+        true
+    }
+
+    fn partial_dependences(
+        &self,
+        features: &[usize],
+        points: &Rows<'_>,
+        background: &Background<'_>,
+        sums: &mut [f64],
+    ) -> Answered {
+        let of_trees = self.trees.dependence_sums(features, (points, background));
+        let constant = self.level + self.size * self.base;
+        for (group, weight) in background.totals().into_iter().enumerate() {
+            for point in 0..points.len() {
+                let sum = of_trees[point * background.count + group];
+                sums[group * points.len() + point] = constant * weight + self.size * sum;
+            }
+        }
         Ok(())
     }
 }

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use fe_core::error::ModelError;
-use fe_core::model::{Answered, Column, Model, Rows};
+use fe_core::model::{Answered, Background, Boxes, Column, Interval, Model, Rows, TermSum};
 
 use super::classes;
 use super::trees::{Cut, Forest, Link};
-use crate::ensemble::Ensemble;
+use crate::ensemble::{Ensemble, LEAF, Part, Rule, Threshold};
 use crate::fitted::{Fact, FittedModel};
 
 /// Scores of trees and what becomes of them.
@@ -116,6 +116,71 @@ impl TreeModel {
     }
 }
 
+/// The least number that goes to the second child.
+#[derive(Debug, Clone, Copy, Default)]
+struct Edge(f64);
+
+impl Rule for Edge {
+    fn is_met(&self, x: f64) -> bool {
+        x < self.0
+    }
+}
+
+impl Threshold for Edge {
+    fn threshold(&self) -> f64 {
+        self.0
+    }
+}
+
+/// The leaves of trees with one score, which is divided by a number.
+struct Leaves {
+    trees: Ensemble<Edge>,
+    divisor: f64,
+}
+
+impl Leaves {
+    /// None if a test has no edge.
+    fn of(model: &TreeModel) -> Option<Self> {
+        let nodes = model.trees.nodes();
+        let edge = |at: usize| nodes[at].rule.edge(model.single);
+        let mut trees = Ensemble::new(model.trees.features(), 1);
+        if !(0..nodes.len()).all(|at| nodes[at].feature == LEAF || edge(at).is_some()) {
+            return None;
+        }
+        for &root in model.trees.roots() {
+            trees.push(root, |at: usize| {
+                let node = &nodes[at];
+                let [first, second] = node.children.map(|child| child as usize);
+                match edge(at).filter(|_| node.feature != LEAF) {
+                    None => {
+                        let sum = model.trees.additions(node).iter().map(|(_, value)| value).sum();
+                        Part::Leaf(vec![(0, sum)])
+                    }
+                    Some((edge, below_passes)) => Part::Split {
+                        feature: node.feature as usize,
+                        rule: Edge(edge),
+                        children: if below_passes { [first, second] } else { [second, first] },
+                    },
+                }
+            });
+        }
+        Some(Self { trees, divisor: model.divisor })
+    }
+}
+
+impl Boxes for Leaves {
+    fn each(&self, visit: &mut dyn FnMut(&[Interval], f64)) {
+        self.trees.each_leaf(&mut |sides, additions| {
+            let sum: f64 = additions.iter().map(|(_, value)| value).sum();
+            visit(sides, sum / self.divisor);
+        });
+    }
+
+    fn limits(&self, feature: usize) -> Vec<f64> {
+        self.trees.thresholds(feature)
+    }
+}
+
 impl Model for TreeModel {
     fn dimension(&self) -> usize {
         self.dimension
@@ -207,6 +272,48 @@ impl Model for TreeModel {
         self.write_changes(&of_scores, rows, values);
         Ok(())
     }
+
+    fn knows_partial_dependences(&self) -> bool {
+        self.link.is_linear()
+    }
+
+    fn partial_dependences(
+        &self,
+        features: &[usize],
+        points: &Rows<'_>,
+        background: &Background<'_>,
+        sums: &mut [f64],
+    ) -> Answered {
+        if !self.link.is_linear() {
+            let reason = "its partial dependences are not those of its trees";
+            return Err(ModelError::Failed(reason.to_owned()));
+        }
+        let of_trees = self.with_seen(points.columns(), |points_seen| {
+            self.with_seen(background.rows.columns(), |behind| {
+                let rows = Rows::new(behind, background.rows.len());
+                let points = Rows::new(points_seen, points.len());
+                self.trees.dependence_sums(features, (&points, &Background { rows, ..*background }))
+            })
+        });
+        let (scores, outputs, len) = (self.base.len(), self.names.len(), points.len());
+        for (group, weight) in background.totals().into_iter().enumerate() {
+            for point in 0..len {
+                let of_score = |q: usize| {
+                    let sum = of_trees[(point * scores + q) * background.count + group];
+                    self.base[q] * weight + sum / self.divisor
+                };
+                for q in 0..outputs {
+                    let sum = match self.link {
+                        Link::Complement if q == 0 => weight - of_score(0),
+                        Link::Complement => of_score(0),
+                        _ => of_score(q),
+                    };
+                    sums[(group * outputs + q) * len + point] = sum;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl FittedModel for TreeModel {
@@ -216,6 +323,15 @@ impl FittedModel for TreeModel {
 
     fn output_names(&self) -> Vec<String> {
         self.names.clone()
+    }
+
+    /// Of one output, which is the score, and where numbers go as they are less or not.
+    fn sum(&self) -> Option<TermSum<'_>> {
+        let [base] = self.base[..] else { return None };
+        if self.link != Link::Identity {
+            return None;
+        }
+        Some(TermSum::new(self.dimension, base).with_boxes(Leaves::of(self)?))
     }
 
     fn summary(&self) -> Vec<Fact> {

@@ -99,6 +99,35 @@ impl Rule for Cut {
     }
 }
 
+impl Cut {
+    /// The least number that goes to the other child than all below it, and whether those below pass the test; none
+    /// where there is no such number. If `single`, numbers are rounded to single precision before they are compared.
+    pub(super) fn edge(&self, single: bool) -> Option<(f64, bool)> {
+        let (passes_at, below_passes) = match self.test {
+            Test::Below => (false, true),
+            Test::AtMost => (true, true),
+            Test::Above => (true, false),
+            Test::AtLeast => (false, false),
+            Test::Equal | Test::NotEqual | Test::Among(_) | Test::NotAmong(_) => return None,
+        };
+        if self.zero.is_some() {
+            return None;
+        }
+        // The threshold itself goes with what is below it, or with what is above.
+        let is_beyond = |x: f64| if passes_at { x > self.threshold } else { x >= self.threshold };
+        if !single {
+            let t = self.threshold;
+            return Some((if is_beyond(t) { t } else { t.next_up() }, below_passes));
+        }
+        let near = self.threshold as f32;
+        let beyond = if is_beyond(near.into()) { near } else { near.next_up() };
+        // Halfway between this and the one before it numbers begin to be rounded to it.
+        let half = f64::midpoint(beyond.next_down().into(), beyond.into());
+        let edge = if half as f32 >= beyond { half } else { half.next_up() };
+        Some((edge, below_passes))
+    }
+}
+
 impl Split {
     fn cut(&self) -> Cut {
         let Self { threshold, zero, missing, .. } = *self;

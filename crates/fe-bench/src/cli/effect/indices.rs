@@ -15,7 +15,7 @@ use crate::plot;
 use crate::system::say::say;
 
 /// Options that say something about indices.
-const USED: [&str; 5] = ["bins", "background", "background_seed", "band", "level"];
+const USED: [&str; 6] = ["bins", "background", "background_seed", "band", "level", "brute"];
 
 /// Estimates and prints, beside the truths of a scenario.
 pub(super) fn execute(
@@ -37,6 +37,7 @@ pub(super) fn execute(
         background: background.unwrap_or(default.background),
         bins: bins.unwrap_or(default.bins),
         seed: seed.unwrap_or(default.seed),
+        brute: arguments.asks_by_value(),
     };
     let found =
         indices::estimate(subject.data, subject.model, &asked, (&features, &pairs), &options)?;

@@ -128,6 +128,11 @@ impl EstimationArguments {
         (options.bins, options.background, options.background_seed)
     }
 
+    /// True if a model is asked value by value, also where its structure tells the same.
+    pub(super) fn asks_by_value(&self) -> bool {
+        self.options.settings.brute.unwrap_or_default()
+    }
+
     /// The kind of intervals that are asked for, and their level.
     pub(super) fn band(&self) -> (Option<BandKind>, Option<f64>) {
         (self.options.settings.band, self.options.settings.level)

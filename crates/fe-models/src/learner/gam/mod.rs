@@ -277,10 +277,37 @@ impl Model for Gam {
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
         let columns = rows.columns();
+        let mut splines = Vec::new();
         for (i, value) in values.iter_mut().enumerate() {
             let mut sum = 0.0;
-            self.terms.at(|s| columns[s].get(i), |k, factor| sum += self.coefficients[k] * factor);
+            self.terms.read(|s| columns[s].get(i), &mut splines);
+            self.terms.at(&splines, |k, factor| sum += self.coefficients[k] * factor);
             *value = sum;
+        }
+        Ok(())
+    }
+
+    fn predicts_along(&self) -> bool {
+        true
+    }
+
+    fn predict_along(
+        &self,
+        feature: usize,
+        places: &[f64],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Answered {
+        let columns = rows.columns();
+        let mut sums = vec![0.0; places.len()];
+        let places = self.terms.along(feature, places);
+        let mut splines = Vec::new();
+        for row in 0..rows.len() {
+            self.terms.read(|s| columns[s].get(row), &mut splines);
+            self.terms.sums_along((feature, &places), &self.coefficients, &splines, &mut sums);
+            for (place, sum) in sums.iter().enumerate() {
+                values[place * rows.len() + row] = *sum;
+            }
         }
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use fe_core::numeric::spline::Smoothing;
 use nalgebra::{DMatrix, DVector};
 
-use super::terms::Terms;
+use super::terms::{Differences, Terms};
 use crate::jacobi_svd::JacobiSvd;
 use crate::sample::Sample;
-use crate::streaming_qr::StreamingQr;
+use crate::streaming_qr::{StreamingQr, divided};
 
 /// Rows of the design that are in memory together.
 const BLOCK: usize = 512;
@@ -26,13 +26,11 @@ const BETTER: f64 = 1e-10;
 /// Σ w (y − X b)² + λ |D b|² + ε |b|², reduced by orthogonal transformations to as many rows as there
 /// are coefficients.
 pub(super) struct Problem {
-    /// Triangular factor of √w X.
-    factor: DMatrix<f64>,
-    /// √w y, turned as X is; and the norm of what no coefficients can explain.
-    target: DVector<f64>,
-    unexplained: f64,
+    /// Triangular factor of √w X, with √w y turned as X is in a last column, and below that the norm of what no
+    /// coefficients can explain.
+    data: StreamingQr,
     /// D, and its rank.
-    differences: DMatrix<f64>,
+    differences: Vec<Differences>,
     rank: usize,
     weight: f64,
 }
@@ -47,49 +45,56 @@ impl Problem {
     /// None if numbers are not finite.
     pub(super) fn new(sample: &Sample, terms: &Terms, target: &[f64]) -> Option<Self> {
         let last = terms.coefficients();
-        let mut triangle = StreamingQr::new(last + 1);
+        let mut data = StreamingQr::new(last + 1);
+        let mut splines = Vec::new();
         for start in (0..sample.len()).step_by(BLOCK) {
             let rows = start..sample.len().min(start + BLOCK);
             let mut block = DMatrix::zeros(rows.len(), last + 1);
             for (i, row) in rows.enumerate() {
                 let root = sample.weight(row).sqrt();
-                terms.at(|s| sample.columns[s][row], |k, factor| block[(i, k)] += root * factor);
+                terms.read(|s| sample.columns[s][row], &mut splines);
+                terms.at(&splines, |k, factor| block[(i, k)] += root * factor);
                 block[(i, last)] = root * target[row];
             }
-            triangle.absorb(block);
+            data.absorb(block);
         }
-        if !triangle.is_finite() {
+        if !data.is_finite() {
             return None;
         }
-        let (factor, target, unexplained) = triangle.split();
         let (differences, rank) = terms.differences();
-        let weight = sample.total_weight();
-        Some(Self { factor, target, unexplained, differences, rank, weight })
+        Some(Self { data, differences, rank, weight: sample.total_weight() })
     }
 
     fn coefficients(&self) -> usize {
-        self.factor.ncols()
+        self.data.r().ncols() - 1
     }
 
-    /// √ε I: what makes the coefficients unique. ε is the root of the machine precision, as in pygam.
-    fn ridge(&self) -> DMatrix<f64> {
-        let p = self.coefficients();
-        DMatrix::from_diagonal_element(p, p, f64::EPSILON.sqrt().sqrt())
+    /// √ε I for so many coefficients: what makes them unique. ε is the root of the machine precision, as in pygam.
+    fn ridge(coefficients: usize) -> DMatrix<f64> {
+        let root = f64::EPSILON.sqrt().sqrt();
+        DMatrix::from_diagonal_element(coefficients, coefficients, root)
+    }
+
+    /// The triangular factor of the penalty and the ridge, function by function.
+    fn penalty(&self, lambda: f64) -> DMatrix<f64> {
+        let mut whole = Self::ridge(self.coefficients());
+        for Differences { start, factor } in &self.differences {
+            let mut triangle = StreamingQr::of_triangle(factor * lambda.sqrt());
+            triangle.absorb(Self::ridge(factor.ncols()));
+            whole.view_mut((*start, *start), factor.shape()).copy_from(triangle.r());
+        }
+        whole
     }
 
     /// The triangular factor of the rows of all three sums. The largest rows come first, without which
     /// a large penalty would drown the others in rounding errors.
     fn penalised(&self, lambda: f64) -> StreamingQr {
         let p = self.coefficients();
-        let beside = |rows: &DMatrix<f64>| rows.clone().insert_column(p, 0.0);
-        let mut data = beside(&self.factor);
-        data.column_mut(p).copy_from(&self.target);
-        let penalty = beside(&self.differences) * lambda.sqrt();
-        let mut triangle = StreamingQr::new(p + 1);
+        let penalty = self.penalty(lambda).resize(p + 1, p + 1, 0.0);
+        let data = self.data.r().clone();
         let [first, second] = if lambda > 1.0 { [penalty, data] } else { [data, penalty] };
-        triangle.absorb(first);
+        let mut triangle = StreamingQr::of_triangle(first);
         triangle.absorb(second);
-        triangle.absorb(beside(&self.ridge()));
         triangle
     }
 
@@ -98,8 +103,7 @@ impl Problem {
         let (factor, right, _) = self.penalised(lambda).split();
         let coefficients = factor.solve_upper_triangular(&right)?;
         // |R F⁻¹|² of the factors R and F without and with penalty is the trace.
-        let turned = factor.tr_solve_upper_triangular(&self.factor.transpose())?;
-        let degrees = turned.norm_squared();
+        let degrees = divided(self.data.split().0, &factor)?.norm_squared();
         let finite = degrees.is_finite() && coefficients.iter().all(|b| b.is_finite());
         finite.then(|| Solution { coefficients: coefficients.iter().copied().collect(), degrees })
     }
@@ -132,26 +136,28 @@ impl Problem {
     /// None if numbers are not finite, or singular values cannot be found.
     fn spectrum(&self) -> Option<Spectrum> {
         let p = self.coefficients();
-        let mut triangle = StreamingQr::new(p);
-        triangle.absorb(self.factor.clone());
-        triangle.absorb(self.ridge());
+        let (factor, target, unexplained) = self.data.split();
+        let mut triangle = StreamingQr::of_triangle(factor.clone());
+        triangle.absorb(Self::ridge(p));
         let whole = triangle.r();
-        let rough = whole.tr_solve_upper_triangular(&self.differences.transpose())?.transpose();
+        let mut differences = DMatrix::zeros(p, p);
+        for Differences { start, factor } in &self.differences {
+            differences.view_mut((*start, *start), factor.shape()).copy_from(factor);
+        }
         let mut penalty = StreamingQr::new(p);
-        penalty.absorb(rough);
+        penalty.absorb(divided(differences, whole)?);
         let singular = JacobiSvd::of(penalty.r())?;
         // Q = R F⁻¹ and its columns along the directions.
-        let map = whole.tr_solve_upper_triangular(&self.factor.transpose())?.transpose();
-        let map = map * singular.directions();
+        let map = divided(factor, whole)? * singular.directions();
         let shares = map.column_iter().map(|column| column.norm_squared()).collect();
-        let projected = map.tr_mul(&self.target);
+        let projected = map.tr_mul(&target);
         Some(Spectrum {
             roughness: singular.values().iter().map(|value| value * value).collect(),
             shares,
             projected,
             map,
-            target: self.target.clone(),
-            unexplained: self.unexplained * self.unexplained,
+            target,
+            unexplained: unexplained * unexplained,
             rank: self.rank,
             weight: self.weight,
         })
@@ -249,13 +255,18 @@ mod tests {
             let problem = Problem::new(&sample, &terms, &y).unwrap();
             let b = DVector::from_vec(problem.solve(lambda).unwrap().coefficients);
             let mut design = DMatrix::zeros(rows, b.len());
+            let mut splines = Vec::new();
             for i in 0..rows {
-                terms.at(|s| sample.columns[s][i], |k, factor| design[(i, k)] += factor);
+                terms.read(|s| sample.columns[s][i], &mut splines);
+                terms.at(&splines, |k, factor| design[(i, k)] += factor);
             }
             let residual = DVector::from_fn(rows, |i, _| {
                 sample.weight(i) * (y[i] - design.row(i).dot(&b.transpose()))
             });
-            let (differences, _) = terms.differences();
+            let mut differences = DMatrix::zeros(b.len(), b.len());
+            for Differences { start, factor } in terms.differences().0 {
+                differences.view_mut((start, start), factor.shape()).copy_from(&factor);
+            }
             let rough = &differences * &b;
             let pulled = design.tr_mul(&residual)
                 - differences.tr_mul(&rough) * lambda

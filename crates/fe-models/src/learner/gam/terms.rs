@@ -1,13 +1,18 @@
 //! The terms of an additive model: where their coefficients are, and what is asked of them.
 
+use std::collections::BTreeMap;
+
 use nalgebra::DMatrix;
 
 use super::basis::{Basis, Four};
+use crate::streaming_qr::StreamingQr;
 
 /// The sum of an intercept and of functions of one or two features, each linear in its coefficients.
 /// The intercept is coefficient 0.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Terms {
+    /// Splines with the feature that they are of: those of its own function, and those in products.
+    bases: Vec<(usize, Basis)>,
     terms: Vec<Term>,
     coefficients: usize,
 }
@@ -20,21 +25,21 @@ struct Term {
     kind: TermKind,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// The numbers of its splines.
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum TermKind {
     /// Splines of a feature.
-    Spline(usize, Basis),
+    Spline(usize),
     /// Products of the splines of two features; those of the second run faster.
-    Tensor([usize; 2], [Basis; 2]),
+    Tensor([usize; 2]),
 }
 
-impl TermKind {
-    fn coefficients(&self) -> usize {
-        match self {
-            TermKind::Spline(_, basis) => basis.len(),
-            TermKind::Tensor(_, [first, second]) => first.len() * second.len(),
-        }
-    }
+/// Second differences of the coefficients of a function.
+pub(super) struct Differences {
+    /// Number of the first of the coefficients.
+    pub(super) start: usize,
+    /// The triangular factor of all differences, with a column for each coefficient.
+    pub(super) factor: DMatrix<f64>,
 }
 
 impl Terms {
@@ -45,18 +50,28 @@ impl Terms {
         pairs: &[[usize; 2]],
         tensor_splines: usize,
     ) -> Self {
-        let single = |s: usize| TermKind::Spline(s, Basis::over(&columns[s], splines));
-        let margin = |s: usize| Basis::over(&columns[s], tensor_splines);
-        let tensor = |pair: &[usize; 2]| TermKind::Tensor(*pair, pair.map(margin));
-        let kinds = (0..columns.len()).map(single).chain(pairs.iter().map(tensor));
+        let over = |s: usize, splines: usize| (s, Basis::over(&columns[s], splines));
+        let mut bases: Vec<_> = (0..columns.len()).map(|s| over(s, splines)).collect();
+        let mut in_products = BTreeMap::new();
+        for &s in pairs.iter().flatten() {
+            in_products.entry(s).or_insert_with(|| {
+                bases.push(over(s, tensor_splines));
+                bases.len() - 1
+            });
+        }
         let mut coefficients = 1;
         let place = |kind: TermKind| {
             let start = coefficients;
-            coefficients += kind.coefficients();
+            coefficients += match kind {
+                TermKind::Spline(_) => splines,
+                TermKind::Tensor(_) => tensor_splines * tensor_splines,
+            };
             Term { start, kind }
         };
-        let terms = kinds.map(place).collect();
-        Self { terms, coefficients }
+        let single = (0..columns.len()).map(TermKind::Spline);
+        let product = |pair: &[usize; 2]| TermKind::Tensor(pair.map(|s| in_products[&s]));
+        let terms = single.chain(pairs.iter().map(product)).map(place).collect();
+        Self { bases, terms, coefficients }
     }
 
     /// Number of coefficients.
@@ -66,17 +81,40 @@ impl Terms {
 
     /// For each function its features, and the knots along each of these.
     pub(super) fn knots(&self) -> Vec<Vec<(usize, Vec<f64>)>> {
-        let of = |term: &Term| match &term.kind {
-            TermKind::Spline(s, basis) => vec![(*s, basis.knots())],
-            TermKind::Tensor([s, t], [a, b]) => vec![(*s, a.knots()), (*t, b.knots())],
+        let knots = |of: &usize| (self.bases[*of].0, self.bases[*of].1.knots());
+        self.terms.iter().map(|term| term.splines().iter().map(knots).collect()).collect()
+    }
+
+    /// Writes the splines at a row, in place of those of another one.
+    pub(super) fn read(&self, row: impl Fn(usize) -> f64, splines: &mut Vec<Four>) {
+        splines.clear();
+        splines.extend(self.bases.iter().map(|(s, basis)| basis.at(row(*s))));
+    }
+
+    /// The splines of a feature at each of some places; of the others there are none.
+    pub(super) fn along(&self, feature: usize, places: &[f64]) -> Vec<Vec<Four>> {
+        let of = |(s, basis): &(usize, Basis)| match *s == feature {
+            true => places.iter().map(|&x| basis.at(x)).collect(),
+            false => Vec::new(),
         };
-        self.terms.iter().map(of).collect()
+        self.bases.iter().map(of).collect()
+    }
+
+    /// The splines at a row, those of a feature replaced by their derivatives.
+    fn sloped(&self, feature: usize, row: impl Fn(usize) -> f64) -> Vec<Four> {
+        let of = |(s, basis): &(usize, Basis)| match *s == feature {
+            true => basis.slope_at(row(*s)),
+            false => basis.at(row(*s)),
+        };
+        self.bases.iter().map(of).collect()
     }
 
     /// The value of one of the functions at a row, by its number and all coefficients.
     pub(super) fn value_of(&self, number: usize, coefficients: &[f64], row: &[f64]) -> f64 {
         let mut sum = 0.0;
-        self.terms[number].at(&|s| row[s], &mut |k, factor| sum += coefficients[k] * factor);
+        let splines = |of: usize| self.bases[of].1.at(row[self.bases[of].0]);
+        let visit = &mut |k: usize, factor: f64| sum += coefficients[k] * factor;
+        self.visit(&self.terms[number], splines, visit);
         sum
     }
 
@@ -88,25 +126,60 @@ impl Terms {
         row: &[f64],
     ) -> f64 {
         let mut sum = 0.0;
-        let mut visit = |k: usize, factor: f64| sum += coefficients[k] * factor;
-        self.terms[number].slope_at(feature, &|s| row[s], &mut visit);
+        let term = &self.terms[number];
+        if self.has(term, feature) {
+            let splines = |of: usize| match &self.bases[of] {
+                (s, basis) if *s == feature => basis.slope_at(row[*s]),
+                (s, basis) => basis.at(row[*s]),
+            };
+            self.visit(term, splines, &mut |k, factor| sum += coefficients[k] * factor);
+        }
         sum
     }
 
-    /// Calls `visit` with each coefficient that matters at a row, and its factor there.
-    pub(super) fn at(&self, row: impl Fn(usize) -> f64, mut visit: impl FnMut(usize, f64)) {
+    /// Calls `visit` with each coefficient that matters where the splines are these, and its factor there.
+    pub(super) fn at(&self, splines: &[Four], mut visit: impl FnMut(usize, f64)) {
         visit(0, 1.0);
-        self.terms.iter().for_each(|term| term.at(&row, &mut visit));
+        self.terms.iter().for_each(|term| self.visit(term, |of| splines[of], &mut visit));
     }
 
-    /// The same for the derivative with respect to a feature.
+    /// Writes the sum of coefficients times factors at a row with a feature at each of some places, added up in the
+    /// order of [`Self::at`].
+    pub(super) fn sums_along(
+        &self,
+        (feature, places): (usize, &[Vec<Four>]),
+        coefficients: &[f64],
+        row: &[Four],
+        sums: &mut [f64],
+    ) {
+        sums.fill(coefficients[0]);
+        for term in &self.terms {
+            if self.has(term, feature) {
+                for (place, sum) in sums.iter_mut().enumerate() {
+                    let splines = |of: usize| places[of].get(place).copied().unwrap_or(row[of]);
+                    self.visit(term, splines, &mut |k, factor| *sum += coefficients[k] * factor);
+                }
+            } else {
+                let add = &mut |k: usize, factor: f64| {
+                    let summand = coefficients[k] * factor;
+                    sums.iter_mut().for_each(|sum| *sum += summand);
+                };
+                self.visit(term, |of| row[of], add);
+            }
+        }
+    }
+
+    /// As [`Self::at`], for the derivative with respect to a feature.
     pub(super) fn slope_at(
         &self,
         feature: usize,
         row: impl Fn(usize) -> f64,
         mut visit: impl FnMut(usize, f64),
     ) {
-        self.terms.iter().for_each(|term| term.slope_at(feature, &row, &mut visit));
+        let splines = self.sloped(feature, row);
+        for term in self.terms.iter().filter(|term| self.has(term, feature)) {
+            self.visit(term, |of| splines[of], &mut visit);
+        }
     }
 
     /// The function of a feature alone, if no other term has the feature: coefficients and factors.
@@ -116,99 +189,89 @@ impl Terms {
         x: f64,
         mut visit: impl FnMut(usize, f64),
     ) -> Option<()> {
-        let mut own = None;
-        for term in &self.terms {
-            match &term.kind {
-                TermKind::Spline(s, basis) if *s == feature => own = Some((term.start, basis)),
-                TermKind::Tensor(pair, _) if pair.contains(&feature) => return None,
-                _ => {}
-            }
+        let mut with = self.terms.iter().filter(|term| self.has(term, feature));
+        let own = with.next()?;
+        if with.next().is_some() {
+            return None;
         }
-        let (start, basis) = own?;
-        let (first, four) = basis.at(x);
-        four.iter().enumerate().for_each(|(i, b)| visit(start + first + i, *b));
+        self.visit(own, |of| self.bases[of].1.at(x), &mut visit);
         Some(())
     }
 
-    /// Second differences of neighbouring coefficients, along each feature of each term: the rows of a
-    /// matrix D whose squares, summed, are the penalty. Beside it the rank of D.
-    pub(super) fn differences(&self) -> (DMatrix<f64>, usize) {
-        // Each triple of coefficients that follow each other.
-        let mut triples: Vec<[usize; 3]> = Vec::new();
-        let mut rank = 0;
-        for Term { start, kind } in &self.terms {
-            match kind {
-                TermKind::Spline(_, basis) => {
-                    rank += basis.len() - 2;
-                    triples.extend((*start..start + basis.len() - 2).map(|i| [i, i + 1, i + 2]));
-                }
-                TermKind::Tensor(_, [a, b]) => {
-                    rank += a.len() * b.len() - 4;
-                    let at = |i: usize, j: usize| start + i * b.len() + j;
-                    for i in 0..a.len() {
-                        triples.extend((0..b.len() - 2).map(|j| [0, 1, 2].map(|k| at(i, j + k))));
-                    }
-                    for j in 0..b.len() {
-                        triples.extend((0..a.len() - 2).map(|i| [0, 1, 2].map(|k| at(i + k, j))));
+    /// Second differences of neighbouring coefficients, along each feature of each term, whose squares, summed, are
+    /// the penalty; beside them their rank.
+    pub(super) fn differences(&self) -> (Vec<Differences>, usize) {
+        let of = |term: &Term| {
+            let (grid, free) = match term.kind {
+                TermKind::Spline(of) => ([1, self.bases[of].1.len()], 2),
+                TermKind::Tensor(pair) => (pair.map(|of| self.bases[of].1.len()), 4),
+            };
+            let factor = factor(grid);
+            (Differences { start: term.start, factor }, grid[0] * grid[1] - free)
+        };
+        let (all, ranks): (Vec<_>, Vec<usize>) = self.terms.iter().map(of).unzip();
+        (all, ranks.iter().sum())
+    }
+
+    /// Calls `visit` with each coefficient of a function that matters where the splines are these.
+    fn visit(
+        &self,
+        term: &Term,
+        splines: impl Fn(usize) -> Four,
+        visit: &mut impl FnMut(usize, f64),
+    ) {
+        match term.kind {
+            TermKind::Spline(of) => {
+                let (first, four) = splines(of);
+                four.iter().enumerate().for_each(|(i, b)| visit(term.start + first + i, *b));
+            }
+            TermKind::Tensor([of, other]) => {
+                let (a, b) = (splines(of), splines(other));
+                let stride = self.bases[other].1.len();
+                for (i, x) in a.1.iter().enumerate() {
+                    for (j, y) in b.1.iter().enumerate() {
+                        visit(term.start + (a.0 + i) * stride + b.0 + j, x * y);
                     }
                 }
             }
         }
-        let mut rows = DMatrix::zeros(triples.len(), self.coefficients);
-        for (row, [a, b, c]) in triples.into_iter().enumerate() {
-            rows[(row, a)] = 1.0;
-            rows[(row, b)] = -2.0;
-            rows[(row, c)] = 1.0;
-        }
-        (rows, rank)
+    }
+
+    fn has(&self, term: &Term, feature: usize) -> bool {
+        term.splines().iter().any(|&of| self.bases[of].0 == feature)
     }
 }
 
 impl Term {
-    fn at(&self, row: &impl Fn(usize) -> f64, visit: &mut impl FnMut(usize, f64)) {
+    /// The numbers of its splines.
+    fn splines(&self) -> &[usize] {
         match &self.kind {
-            TermKind::Spline(s, basis) => self.single(basis.at(row(*s)), visit),
-            TermKind::Tensor([s, t], [a, b]) => {
-                self.product(a.at(row(*s)), b.at(row(*t)), b.len(), visit);
-            }
+            TermKind::Spline(of) => std::slice::from_ref(of),
+            TermKind::Tensor(pair) => pair,
         }
     }
+}
 
-    fn slope_at(
-        &self,
-        feature: usize,
-        row: &impl Fn(usize) -> f64,
-        visit: &mut impl FnMut(usize, f64),
-    ) {
-        match &self.kind {
-            TermKind::Spline(s, basis) if *s == feature => {
-                self.single(basis.slope_at(row(*s)), visit);
-            }
-            TermKind::Tensor([s, t], [a, b]) if *s == feature => {
-                self.product(a.slope_at(row(*s)), b.at(row(*t)), b.len(), visit);
-            }
-            TermKind::Tensor([s, t], [a, b]) if *t == feature => {
-                self.product(a.at(row(*s)), b.slope_at(row(*t)), b.len(), visit);
-            }
-            _ => {}
+/// Each triple of neighbours on a grid that is full, along both axes; those of the second run faster.
+fn triples([rows, columns]: [usize; 2]) -> Vec<[usize; 3]> {
+    let at = |i: usize, j: usize| i * columns + j;
+    let along =
+        |i: usize| (0..columns.saturating_sub(2)).map(move |j| [0, 1, 2].map(|k| at(i, j + k)));
+    let across =
+        |j: usize| (0..rows.saturating_sub(2)).map(move |i| [0, 1, 2].map(|k| at(i + k, j)));
+    (0..rows).flat_map(along).chain((0..columns).flat_map(across)).collect()
+}
+
+/// The triangular factor of second differences on such a grid.
+fn factor(grid: [usize; 2]) -> DMatrix<f64> {
+    let triples = triples(grid);
+    let mut rows = DMatrix::zeros(triples.len(), grid[0] * grid[1]);
+    for (row, triple) in triples.into_iter().enumerate() {
+        for (at, weight) in triple.into_iter().zip([1.0, -2.0, 1.0]) {
+            rows[(row, at)] = weight;
         }
     }
-
-    fn single(&self, (first, four): Four, visit: &mut impl FnMut(usize, f64)) {
-        four.iter().enumerate().for_each(|(i, b)| visit(self.start + first + i, *b));
-    }
-
-    fn product(
-        &self,
-        first: Four,
-        second: Four,
-        stride: usize,
-        visit: &mut impl FnMut(usize, f64),
-    ) {
-        for (i, a) in first.1.iter().enumerate() {
-            for (j, b) in second.1.iter().enumerate() {
-                visit(self.start + (first.0 + i) * stride + second.0 + j, a * b);
-            }
-        }
-    }
+    let mut triangle = StreamingQr::new(rows.ncols());
+    triangle.absorb(rows);
+    triangle.into_r()
 }
