@@ -62,7 +62,26 @@ pub(crate) fn with_cost<T>(make: impl FnOnce() -> T) -> (T, f64) {
     (made, SPENT.get() - before)
 }
 
-/// The same, where the evaluations are counted elsewhere.
+/// An integrand that is not a number any more once its values so far tell that so many of them, which an integral asks for
+/// at least, take more evaluations than it may: the rest is spared.
+pub(crate) fn in_time(
+    most: f64,
+    values: usize,
+    at: impl Fn(f64) -> Estimate,
+) -> impl Fn(f64) -> Estimate {
+    let (count, spent) = (Cell::new(0.0), Cell::new(0.0));
+    move |x: f64| {
+        if spent.get() * values as f64 > most * count.get() {
+            return Estimate::exact(f64::NAN);
+        }
+        let (value, cost) = with_cost(|| at(x));
+        count.set(count.get() + 1.0);
+        spent.set(spent.get() + cost);
+        value
+    }
+}
+
+/// The result of making something, and the evaluations that it took, which are counted elsewhere.
 pub(super) fn with_cost_apart<T>(make: impl FnOnce() -> T) -> (T, f64) {
     let before = SPENT.get();
     let made = with_cost(make);
@@ -219,6 +238,23 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of twenty values that take ten evaluations each an integral may take two hundred.
+    #[test]
+    fn an_integral_that_takes_too_many_evaluations_ends_with_its_first_value() {
+        let asked = Cell::new(0);
+        let value = |x: f64| {
+            asked.set(asked.get() + 1);
+            spend(10.0);
+            Estimate::exact(x)
+        };
+        for (most, known) in [(200.0, 20), (199.0, 1)] {
+            asked.set(0);
+            let at = in_time(most, 20, value);
+            let numbers = (0..20).filter(|&k| !at(f64::from(k)).value.is_nan()).count();
+            assert_eq!((numbers, asked.get()), (known, known), "{most}");
+        }
+    }
 
     /// With a fortieth of what a simulated mean may take, a fortieth of what integrals may; never more than usual.
     #[test]
