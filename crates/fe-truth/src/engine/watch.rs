@@ -15,6 +15,8 @@ pub(super) const MOST_OF_SHAPLEY: f64 = 5e7;
 const MOST_OF_ONCE: f64 = 3e7;
 /// Tolerance and cost of simulation unless asked otherwise.
 const TOLERANCE: f64 = 1e-3;
+/// Tolerance of heterogeneity values unless asked otherwise: single numbers, many of which are told at once.
+const TOLERANCE_OF_VALUES: f64 = 5e-3;
 const MOST_SIMULATED: f64 = 4e6;
 /// Evaluations that an integral may take however few a simulated mean may: nobody waits for them.
 const ALWAYS: f64 = 1e5;
@@ -30,6 +32,8 @@ pub(crate) struct Watch {
     pub(crate) is_witness: bool,
     /// Half width of the interval of a simulated answer, relative to its size.
     pub(crate) tolerance: f64,
+    /// True if that was asked for.
+    is_asked: bool,
     /// Largest number of evaluations of one simulated mean.
     pub(crate) most_simulated: f64,
     names: Vec<String>,
@@ -112,14 +116,22 @@ pub(crate) fn is_spent() -> bool {
 impl Watch {
     pub(crate) fn new(most: usize, is_witness: bool, names: &[String]) -> Self {
         let (tolerance, most_simulated) = (TOLERANCE, MOST_SIMULATED);
-        Self { most, is_witness, tolerance, most_simulated, names: names.to_vec() }
+        let (names, is_asked) = (names.to_vec(), false);
+        Self { most, is_witness, tolerance, is_asked, most_simulated, names }
     }
 
     /// The same limits but for simulation, and no reason yet.
     pub(crate) fn simulating(&self, tolerance: Option<f64>, most: Option<f64>) -> Self {
+        let is_asked = self.is_asked || tolerance.is_some();
         let tolerance = tolerance.unwrap_or(self.tolerance);
         let most_simulated = most.unwrap_or(self.most_simulated);
-        Self { tolerance, most_simulated, names: self.names.clone(), ..*self }
+        Self { tolerance, is_asked, most_simulated, names: self.names.clone(), ..*self }
+    }
+
+    /// The same limits for heterogeneity values, whose tolerance is another one unless it was asked for.
+    pub(crate) fn of_values(&self) -> Self {
+        let tolerance = if self.is_asked { self.tolerance } else { TOLERANCE_OF_VALUES };
+        Self { tolerance, names: self.names.clone(), ..*self }
     }
 
     /// Evaluations that something may take which usually may take so many: fewer where a simulated mean may take fewer
@@ -238,6 +250,15 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heterogeneity_values_have_a_tolerance_of_their_own_unless_one_is_asked_for() {
+        let watch = Watch::new(3, false, &[]);
+        assert_eq!(watch.of_values().tolerance, TOLERANCE_OF_VALUES);
+        assert_eq!(watch.simulating(None, Some(1e5)).of_values().tolerance, TOLERANCE_OF_VALUES);
+        let asked = watch.simulating(Some(1e-4), None).simulating(None, Some(1e5));
+        assert_eq!(asked.of_values().tolerance, 1e-4);
+    }
 
     /// Of twenty values that take ten evaluations each an integral may take two hundred.
     #[test]

@@ -100,4 +100,37 @@ mod tests {
         // Neither may the parent be told to less than it has digits.
         assert!(is_known(&mean(0.0, 1e6), 1e-3) && !is_known(&mean(0.0, 1e6), 1e-6));
     }
+    /// Laws that are integrals are in doubt, and take as many evaluations as they are asked for.
+    #[test]
+    fn laws_of_files_are_closed_where_those_of_built_in_scenarios_are() {
+        let folder =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/problems");
+        for (name, child) in [
+            ("nonlinear", 1),
+            ("piecewise-linear", 1),
+            ("threshold-linear", 1),
+            ("sin-indicator", 2),
+        ] {
+            let text = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
+            let file = crate::problem(name, &text, &[]).unwrap();
+            let built_in = crate::scenario(name, &[]).unwrap();
+            let [own, other] = [&file, &built_in].map(|scenario| scenario.parts.engine.law());
+            for (target, given) in [(child, None), (child, Some((0, 0.3))), (0, Some((child, 0.1)))]
+            {
+                let given: Vec<(usize, f64)> = given.into_iter().collect();
+                let [own, other] = [own, other].map(|law| law.conditional(target, &given));
+                // From this on laws count as integrals in simulations.
+                assert!(own.doubt() < 1e-12, "{name}: x{} given {given:?}", target + 1);
+                for p in [0.01, 0.4, 0.97] {
+                    let (x, known) = (own.quantile(p), other.quantile(p));
+                    assert!((x - known).abs() < 1e-12, "{name}: {x}, not {known}");
+                    let (density, known) = (own.pdf(x), other.pdf(x));
+                    assert!(
+                        (density / known - 1.0).abs() < 1e-11,
+                        "{name}: {density}, not {known}"
+                    );
+                }
+            }
+        }
+    }
 }
