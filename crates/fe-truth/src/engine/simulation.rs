@@ -11,7 +11,7 @@ use fe_core::interrupt;
 use super::interactions::{MOST_MIXED, Mixed};
 use super::nested::HeldFeatures;
 use super::shapley::shapley_against;
-use super::watch::{Watch, spend, with_cost_apart};
+use super::watch::{Watch, is_in_vain, spend, with_cost_apart};
 use super::{Engine, LocalQuantity, Part, Rest};
 use crate::function::Term;
 use crate::law::{Block, Law, Univariate};
@@ -458,6 +458,9 @@ fn simulate(
     let (mut done, mut until, mut cost) = (0, FIRST, 0.0);
     // Counted as what it may take: how much it does is as certain, and known only later.
     spend(most);
+    if is_in_vain() {
+        return Estimate::exact(f64::NAN);
+    }
     loop {
         for replicate in &mut replicates {
             interrupt::check();

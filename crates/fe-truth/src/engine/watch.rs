@@ -43,6 +43,8 @@ thread_local! {
     /// Evaluations on this thread so far, and where they have to end.
     static SPENT: Cell<f64> = const { Cell::new(0.0) };
     static LIMIT: Cell<f64> = const { Cell::new(f64::INFINITY) };
+    /// True while something is made once for all.
+    static ONCE: Cell<bool> = const { Cell::new(false) };
     /// The last reason why something was not integrated.
     static REASON: RefCell<Option<String>> = const { RefCell::new(None) };
 }
@@ -102,7 +104,9 @@ pub(super) fn spend(evaluations: f64) {
 pub(super) fn uncounted<T>(make: impl FnOnce() -> T) -> T {
     let before = SPENT.get();
     let limit = LIMIT.replace(before + MOST_OF_ONCE);
+    let around = ONCE.replace(true);
     let made = make();
+    ONCE.set(around);
     SPENT.set(before);
     LIMIT.set(limit);
     made
@@ -111,6 +115,11 @@ pub(super) fn uncounted<T>(make: impl FnOnce() -> T) -> T {
 /// True if no evaluations are left.
 pub(crate) fn is_spent() -> bool {
     SPENT.get() > LIMIT.get()
+}
+
+/// True if what is being made is not used, as it has been taken to cost more than is left: its cost is spared.
+pub(super) fn is_in_vain() -> bool {
+    is_spent() && !ONCE.get()
 }
 
 impl Watch {
@@ -250,6 +259,27 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_takes_more_than_is_left_is_in_vain_but_for_what_is_made_once() {
+        let within = |make: &dyn Fn()| {
+            let told = Cell::new(None);
+            let made = within_budget(100.0, || {
+                make();
+                told.set(Some(is_in_vain()));
+            });
+            (made.is_some(), told.get() == Some(true))
+        };
+        assert_eq!(within(&|| spend(99.0)), (true, false));
+        assert_eq!(within(&|| spend(101.0)), (false, true));
+        let once = || {
+            uncounted(|| {
+                spend(2.0 * MOST_OF_ONCE);
+                assert!(is_spent() && !is_in_vain());
+            });
+        };
+        assert_eq!(within(&once), (true, false));
+    }
 
     #[test]
     fn heterogeneity_values_have_a_tolerance_of_their_own_unless_one_is_asked_for() {
