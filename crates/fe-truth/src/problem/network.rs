@@ -330,10 +330,7 @@ impl Inner {
 
     /// The law of a node given others, where it is that of a noisy node and the one it is around.
     fn noisy_law(&self, target: usize, given: &[(usize, f64)]) -> Option<Box<dyn Univariate>> {
-        let noisy = self.noisy_pair(target, &numbers(given))?;
-        let place = |node: usize| usize::from(node == noisy.child);
-        let given: Vec<(usize, f64)> = given.iter().map(|&(node, x)| (place(node), x)).collect();
-        Some(noisy.pair.conditional(place(target), &given))
+        Some(self.noisy_pair(target, &numbers(given))?.law(target, given))
     }
 
     /// Number of unknown features without levels that the law of a node given others is an integral over.
@@ -1484,8 +1481,7 @@ impl Block for Network {
             return Vec::new();
         }
         if let Some(noisy) = self.inner.noisy_pair(node, &[other]) {
-            let [of, along] = [node, other].map(|node| usize::from(node == noisy.child));
-            return noisy.pair.shadow(Crossing { of, along, ..broken });
+            return noisy.shadow(Crossing { of: node, along: other, ..broken });
         }
         let key = [of as u64, along as u64, slope.to_bits(), at.to_bits()];
         let kept = |shadows: &VecDeque<([u64; 4], Vec<f64>)>| {
