@@ -6,7 +6,8 @@
 
 `wins.csv`: of each two estimators and number of rows, the share of problems on which the first has the lower error,
 and the median ratio of the errors. `regression.csv`: least squares of the decimal logarithm of that ratio on what
-the text of a problem says of x1. `_se` are standard errors, `lower` and `upper` ends of 95 % intervals. Where an error
+the text of a problem says of x1. `_se` are standard errors, `lower` and `upper` ends of 95 % intervals, of shares those of
+Wilson (1927). Where an error
 is 0, as x1 has no effect and the estimate knows, there is no ratio, and the problem does not count; in regressions
 nor do those in which an error is rounding. Needs nothing but Python.
 """
@@ -84,6 +85,14 @@ def least_squares(rows, values):
     return solved, errors, 1 - squares / sum((value - mean) ** 2 for value in values)
 
 
+def wilson(share, count):
+    """Ends of the interval of a share of independent events (Wilson 1927): it has a width where all or none happened."""
+    square = WIDTH * WIDTH / count
+    middle = share + square / 2
+    half = math.sqrt(square * share * (1 - share) + square * square / 4)
+    return [(middle - half) / (1 + square), (middle + half) / (1 + square)]
+
+
 def median(values):
     ordered = sorted(values)
     half = len(ordered) // 2
@@ -111,9 +120,8 @@ def main(source, out):
                 logs = [0.5 * math.log10(one[p] / other[p]) for p in both]
                 share = sum(log < 0 for log in logs) / len(logs)
                 se = math.sqrt(share * (1 - share) / len(logs))
-                ends = [max(share - WIDTH * se, 0), min(share + WIDTH * se, 1)]
                 key = [size, first, second]
-                shares = [100 * number for number in [share, se, *ends]]
+                shares = [100 * number for number in [share, se, *wilson(share, len(logs))]]
                 wins.append([*key, len(logs), *shares, 10 ** median(logs)])
                 seen = [(p, log) for p, log in zip(both, logs) if min(one[p], other[p]) > ROUNDING]
                 rows, ratios = [[1.0, *known[p]] for p, _ in seen], [log for _, log in seen]

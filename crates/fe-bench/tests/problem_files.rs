@@ -297,6 +297,13 @@ fn studies_have_populations_of_problems() {
     let wins = answer(at, &["population", "all", "--format", "csv"]);
     assert!(wins.starts_with("N,first,second,problems,first_lower"), "{wins}");
     assert!(wins.contains("\n100,") && wins.contains(",12,"), "{wins}");
+    // An interval of a share of twelve problems is no point, whatever it is of.
+    for row in wins.lines().skip(1) {
+        let numbers: Vec<f64> = row.split(',').skip(4).map(|x| x.parse().unwrap()).collect();
+        let (share, low, high) = (numbers[0], numbers[1], numbers[2]);
+        assert!(0.0 <= low && low <= share && share <= high && high <= 1.0, "{row}");
+        assert!(high - low > 0.2, "{row}");
+    }
     let why = answer(at, &["population", "all", "--what", "regression", "--format", "csv"]);
     assert!(why.contains("interaction_share") && why.contains("mean problem"), "{why}");
     let ratios = answer(at, &["population", "all", "--what", "ratios", "--format", "csv"]);

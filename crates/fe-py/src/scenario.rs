@@ -419,8 +419,8 @@ impl Scenario {
     ) -> PyResult<Vec<(&'static str, Answer)>> {
         let feature = self.feature(&feature)?;
         let range = range.unwrap_or_else(|| self.inner.axis(feature));
-        let values =
-            threads::run(py, || self.inner.values(feature, range))?.map_err(Raise::raise)?;
+        let values = threads::run(py, || self.inner.for_values().values(feature, range))?
+            .map_err(Raise::raise)?;
         Ok(values.into_iter().map(|(name, truth)| (name, answer(truth))).collect())
     }
 

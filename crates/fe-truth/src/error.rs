@@ -349,6 +349,16 @@ pub(crate) fn number(x: &f64) -> String {
 }
 
 impl Error {
+    /// The same, where a truth was refused with what it was of.
+    pub(crate) fn about(self, what: &str) -> Self {
+        match self {
+            Self::NoTruth { scenario, reason } => {
+                Self::NoTruth { scenario, reason: format!("{what}: {reason}") }
+            }
+            other => other,
+        }
+    }
+
     /// A bin of a feature that is beyond the numbers there are.
     pub(crate) fn large_bin(feature: &str, low: f64, high: f64) -> Self {
         let [low, high] = [low, high].map(|end| number(&end));

@@ -16,7 +16,7 @@ use crate::score::Metric;
 ///
 /// The error of a problem is the root of the mean of the metric over its features and datasets. `wins`
 /// compares each two estimators problem by problem: the share of problems on which the first has the
-/// lower error, with its 95 % interval, and the median ratio of their errors. `regression` explains the decimal logarithm
+/// lower error, with its 95 % interval (Wilson 1927), and the median ratio of their errors. `regression` explains the decimal logarithm
 /// of an estimator's error, divided by the standard deviation of f where it is in the unit of f, by the
 /// properties of the problem, with 95 % intervals; `ratios` does the same for the ratio of the errors of
 /// each two.
@@ -90,10 +90,9 @@ fn wins(judged: &Judged) -> OutputTable {
         for (first, second) in judged.pairs() {
             let ratios = judged.ratios(first, second, rows);
             let logs: Vec<f64> = ratios.iter().map(|(_, log)| *log).collect();
-            let lower: Vec<f64> =
-                logs.iter().map(|log| if *log < 0.0 { 1.0 } else { 0.0 }).collect();
-            let summary = Summary::of(&lower);
-            let interval = summary.interval.map(|(low, high)| (low.max(0.0), high.min(1.0)));
+            let lower: Vec<bool> = logs.iter().map(|log| *log < 0.0).collect();
+            let summary = Summary::of_events(&lower);
+            let interval = summary.interval;
             sheet.push(vec![
                 rows.into(),
                 first.into(),

@@ -148,7 +148,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     explain: bool,
     /// Where more than three features of a problem file are averaged at once: half width of the interval
-    /// of a simulated answer, relative to its size [default: 0.001]
+    /// of a simulated answer, relative to its size [default: 0.001; of heterogeneity values 0.005]
     #[arg(long, value_name = "T", value_parser = finite)]
     tolerance: Option<f64>,
     /// So many evaluations of f for one simulated mean at most; with fewer than the default, integrals
@@ -592,9 +592,10 @@ fn values(arguments: &Arguments, scenario: &Scenario) -> Result<OutputTable> {
         Ok(())
     };
     let features = arguments.features.of(scenario)?;
+    let for_values = scenario.for_values();
     let of = |&feature: &usize| -> Result<_> {
         let axis = range(arguments, scenario, feature)?;
-        Ok(scenario.each_value(feature, axis)?)
+        Ok(for_values.each_value(feature, axis)?)
     };
     let each: Vec<Result<_>> = features.par_iter().map(of).collect();
     for (&feature, values) in features.iter().zip(each) {

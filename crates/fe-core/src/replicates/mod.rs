@@ -72,6 +72,28 @@ impl Summary {
         Self { interval, ..summary }
     }
 
+    /// Of independent events that happened or did not: their share, with Wilson's interval (1927), which has a width where all
+    /// or none happened and stays between 0 and 1.
+    ///
+    /// ```
+    /// use fe_core::replicates::Summary;
+    /// let share = Summary::of_events(&[true, false, true, true]);
+    /// let (lo, hi) = share.interval.unwrap();
+    /// assert!(share.mean == Some(0.75) && (lo - 0.3006).abs() < 1e-4 && (hi - 0.9544).abs() < 1e-4);
+    /// ```
+    #[must_use]
+    pub fn of_events(events: &[bool]) -> Self {
+        let shares: Vec<f64> = events.iter().map(|&event| f64::from(event)).collect();
+        let summary = Self::of(&shares);
+        let square = Normal::standard().inverse_cdf(0.975).powi(2) / events.len() as f64;
+        let interval = summary.mean.map(|share| {
+            let middle = share + square / 2.0;
+            let half = (square * share * (1.0 - share) + square * square / 4.0).sqrt();
+            ((middle - half) / (1.0 + square), (middle + half) / (1.0 + square))
+        });
+        Self { interval, ..summary }
+    }
+
     /// Monte Carlo standard error of the mean as a share of it, where both are known: 0 of replicates that are all 0, infinite
     /// of a mean of 0 otherwise. Of shares that are all the same it is that of their interval.
     ///

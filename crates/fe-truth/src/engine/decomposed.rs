@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use super::watch::{Watch, within_budget};
+use super::watch::{Watch, in_time, within_budget};
 use super::{Engine, LocalQuantity};
 use crate::function::Term;
-use crate::numeric::quadrature::{Estimate, integrate, within};
+use crate::numeric::quadrature::{Estimate, NODES, integrate, within};
 
 /// Evaluations that the variances of a centred curve may take, and those of all components of a Shapley value.
 const MOST_OF_CENTRED: f64 = 1e7;
@@ -29,16 +29,19 @@ impl Engine {
                 let members = others.iter().enumerate().filter(|(place, _)| set >> place & 1 == 1);
                 let inside: Vec<usize> = members.map(|(_, &other)| other).collect();
                 let weight = weight(others.len() - inside.len(), inside.len());
-                let whole = self.means_given(s, &inside).variance_f();
-                let inside = [inside, vec![s]].concat();
-                let given = self.means_given(s, &inside);
+                let with = [inside.clone(), vec![s]].concat();
+                let given = self.means_given(s, &with);
                 let law = self.margin(s);
                 let panels = law.panels();
                 let ends = (panels[0], panels[panels.len() - 1]);
                 let points = within(&given.resolution(s), ends.0, ends.1);
-                let [along] = integrate(&points, 0.0, |u| {
-                    [law.weighed(u, given.variance_of_values(s, law.place(u)))]
-                });
+                let at = |u: f64| law.weighed(u, given.variance_of_values(s, law.place(u)));
+                let at = in_time(2.0 * MOST_OF_COMPONENTS, NODES * (points.len() - 1), at);
+                let [along] = integrate(&points, 0.0, |u| [at(u)]);
+                if along.value.is_nan() {
+                    return along;
+                }
+                let whole = self.means_given(s, &inside).variance_f();
                 law.vouched(along).minus(whole).times(weight)
             }))
         })
@@ -60,9 +63,12 @@ impl Engine {
         self.within_most(MOST_OF_CENTRED, || {
             let readers = self.of_terms(self.readers(s).into_iter().map(|t| self.term(t)));
             let points = within(&readers.resolution(s), ends[0], ends[1]);
-            let [along] = integrate(&points, 0.0, |u| {
-                [readers.variance_of_values(s, law.place(u)).times(law.stretch(u))]
-            });
+            let at = |u: f64| readers.variance_of_values(s, law.place(u)).times(law.stretch(u));
+            let at = in_time(2.0 * MOST_OF_CENTRED, NODES * (points.len() - 1), at);
+            let [along] = integrate(&points, 0.0, |u| [at(u)]);
+            if along.value.is_nan() {
+                return along;
+            }
             let mean = self.of_terms([self.mean_over_axis(s, (lo, hi), &others)]);
             along.minus(mean.variance_f().times(hi - lo))
         })

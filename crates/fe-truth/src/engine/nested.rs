@@ -280,22 +280,27 @@ impl<'a> HeldFeatures<'a> {
     /// integrated at once.
     pub(super) fn simulates(&self, terms: &[usize], local: LocalQuantity) -> bool {
         let Some(watch) = &self.engine.watch else { return false };
-        let too_many = |terms: &[usize]| {
-            let parts: Vec<&Term> = terms.iter().map(|&t| &*self.engine.terms[t]).collect();
+        let parts = |terms: &[usize]| terms.iter().map(|&t| self.term(t)).collect::<Vec<&Term>>();
+        let too_many = |parts: &[&Term]| {
             let mut features: Vec<usize> =
                 parts.iter().flat_map(|term| self.free_features(term)).collect();
             features.sort_unstable();
             features.dedup();
-            let affine = self.affine_features(&features, &parts);
+            let affine = self.affine_features(&features, parts);
             self.integrated(&features, &affine).len() > watch.most || !self.is_known(&features)
         };
         self.groups(terms).iter().any(|group| match local {
             LocalQuantity::Shapley(s) => self.too_deep_for(s, &group.terms).is_some(),
-            _ if group.terms.len() == 1 || group.features.len() <= 3 => {
-                group.terms.iter().all(|&t| self.factors(t, local).is_none())
-                    && too_many(&group.terms)
+            _ if group.terms.len() > 1
+                && group.features.len() <= 3
+                && group.terms.iter().all(|&t| self.factors(t, local).is_none()) =>
+            {
+                too_many(&parts(&group.terms))
             }
-            _ => group.terms.iter().any(|&t| self.factors(t, local).is_none() && too_many(&[t])),
+            _ => group.terms.iter().any(|&t| match self.factors(t, local) {
+                Some(_) => self.term(t).factors().iter().any(|factor| too_many(&[factor])),
+                None => too_many(&parts(&[t])),
+            }),
         })
     }
 

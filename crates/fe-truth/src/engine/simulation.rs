@@ -11,7 +11,7 @@ use fe_core::interrupt;
 use super::interactions::{MOST_MIXED, Mixed};
 use super::nested::HeldFeatures;
 use super::shapley::shapley_against;
-use super::watch::{Watch, spend, with_cost_apart};
+use super::watch::{Watch, is_in_vain, spend, with_cost_apart};
 use super::{Engine, LocalQuantity, Part, Rest};
 use crate::function::Term;
 use crate::law::{Block, Law, Univariate};
@@ -368,8 +368,7 @@ impl Engine {
         if let Some(others) = &others {
             let mixed = Mixed { terms: &terms, feature: s, others };
             drawn.push(Drawn::alone(law, s, between));
-            let limits =
-                Limits { most: ALONG * watch.most_simulated, widest: WIDEST, share: SHARE };
+            let limits = Limits { most: ALONG * watch.most_simulated, widest: WIDEST, share: 1.0 };
             return Some(simulate(watch, limits, &features, &mut drawn, mixed.cost(), &|rows| {
                 let change = mixed.components([&rows[1], &rows[2]], [rows[0][s], rows[3][s]]);
                 change.variance_with(&change).times(0.5)
@@ -410,10 +409,9 @@ impl Engine {
         };
         let is_along = between.is_none_or(|(from, to)| from < to);
         let most = if is_along { ALONG * watch.most_simulated } else { watch.most_simulated };
-        // At a point it is the square of what is asked for, whose relative error is half as large, and sums of such keep
-        // that.
-        let share = if is_along { SHARE } else { 1.0 };
-        let limits = Limits { most, widest: WIDEST, share };
+        // Along the feature it is what is asked for, and no sum of several. At a point it is the square of that, whose
+        // relative error is half as large; sums of such keep that, and have room for what they are summed by.
+        let limits = Limits { most, widest: WIDEST, share: 1.0 };
         Some(simulate(watch, limits, &features, &mut drawn, each, &integrand))
     }
 }
@@ -465,6 +463,9 @@ fn simulate(
     let (mut done, mut until, mut cost) = (0, FIRST, 0.0);
     // Counted as what it may take: how much it does is as certain, and known only later.
     spend(most);
+    if is_in_vain() {
+        return Estimate::exact(f64::NAN);
+    }
     loop {
         for replicate in &mut replicates {
             interrupt::check();

@@ -15,6 +15,8 @@ pub(super) const MOST_OF_SHAPLEY: f64 = 5e7;
 const MOST_OF_ONCE: f64 = 3e7;
 /// Tolerance and cost of simulation unless asked otherwise.
 const TOLERANCE: f64 = 1e-3;
+/// Tolerance of heterogeneity values unless asked otherwise: single numbers, many of which are told at once.
+const TOLERANCE_OF_VALUES: f64 = 5e-3;
 const MOST_SIMULATED: f64 = 4e6;
 /// Evaluations that an integral may take however few a simulated mean may: nobody waits for them.
 const ALWAYS: f64 = 1e5;
@@ -30,6 +32,8 @@ pub(crate) struct Watch {
     pub(crate) is_witness: bool,
     /// Half width of the interval of a simulated answer, relative to its size.
     pub(crate) tolerance: f64,
+    /// True if that was asked for.
+    is_asked: bool,
     /// Largest number of evaluations of one simulated mean.
     pub(crate) most_simulated: f64,
     names: Vec<String>,
@@ -39,6 +43,8 @@ thread_local! {
     /// Evaluations on this thread so far, and where they have to end.
     static SPENT: Cell<f64> = const { Cell::new(0.0) };
     static LIMIT: Cell<f64> = const { Cell::new(f64::INFINITY) };
+    /// True while something is made once for all.
+    static ONCE: Cell<bool> = const { Cell::new(false) };
     /// The last reason why something was not integrated.
     static REASON: RefCell<Option<String>> = const { RefCell::new(None) };
 }
@@ -62,7 +68,26 @@ pub(crate) fn with_cost<T>(make: impl FnOnce() -> T) -> (T, f64) {
     (made, SPENT.get() - before)
 }
 
-/// The same, where the evaluations are counted elsewhere.
+/// An integrand that is not a number any more once its values so far tell that so many of them, which an integral asks for
+/// at least, take more evaluations than it may: the rest is spared.
+pub(crate) fn in_time(
+    most: f64,
+    values: usize,
+    at: impl Fn(f64) -> Estimate,
+) -> impl Fn(f64) -> Estimate {
+    let (count, spent) = (Cell::new(0.0), Cell::new(0.0));
+    move |x: f64| {
+        if spent.get() * values as f64 > most * count.get() {
+            return Estimate::exact(f64::NAN);
+        }
+        let (value, cost) = with_cost(|| at(x));
+        count.set(count.get() + 1.0);
+        spent.set(spent.get() + cost);
+        value
+    }
+}
+
+/// The result of making something, and the evaluations that it took, which are counted elsewhere.
 pub(super) fn with_cost_apart<T>(make: impl FnOnce() -> T) -> (T, f64) {
     let before = SPENT.get();
     let made = with_cost(make);
@@ -79,7 +104,9 @@ pub(crate) fn spend(evaluations: f64) {
 pub(super) fn uncounted<T>(make: impl FnOnce() -> T) -> T {
     let before = SPENT.get();
     let limit = LIMIT.replace(before + MOST_OF_ONCE);
+    let around = ONCE.replace(true);
     let made = make();
+    ONCE.set(around);
     SPENT.set(before);
     LIMIT.set(limit);
     made
@@ -90,17 +117,30 @@ pub(crate) fn is_spent() -> bool {
     SPENT.get() > LIMIT.get()
 }
 
+/// True if what is being made is not used, as it has been taken to cost more than is left: its cost is spared.
+pub(super) fn is_in_vain() -> bool {
+    is_spent() && !ONCE.get()
+}
+
 impl Watch {
     pub(crate) fn new(most: usize, is_witness: bool, names: &[String]) -> Self {
         let (tolerance, most_simulated) = (TOLERANCE, MOST_SIMULATED);
-        Self { most, is_witness, tolerance, most_simulated, names: names.to_vec() }
+        let (names, is_asked) = (names.to_vec(), false);
+        Self { most, is_witness, tolerance, is_asked, most_simulated, names }
     }
 
     /// The same limits but for simulation, and no reason yet.
     pub(crate) fn simulating(&self, tolerance: Option<f64>, most: Option<f64>) -> Self {
+        let is_asked = self.is_asked || tolerance.is_some();
         let tolerance = tolerance.unwrap_or(self.tolerance);
         let most_simulated = most.unwrap_or(self.most_simulated);
-        Self { tolerance, most_simulated, names: self.names.clone(), ..*self }
+        Self { tolerance, is_asked, most_simulated, names: self.names.clone(), ..*self }
+    }
+
+    /// The same limits for heterogeneity values, whose tolerance is another one unless it was asked for.
+    pub(crate) fn of_values(&self) -> Self {
+        let tolerance = if self.is_asked { self.tolerance } else { TOLERANCE_OF_VALUES };
+        Self { tolerance, names: self.names.clone(), ..*self }
     }
 
     /// Evaluations that something may take which usually may take so many: fewer where a simulated mean may take fewer
@@ -219,6 +259,53 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_takes_more_than_is_left_is_in_vain_but_for_what_is_made_once() {
+        let within = |make: &dyn Fn()| {
+            let told = Cell::new(None);
+            let made = within_budget(100.0, || {
+                make();
+                told.set(Some(is_in_vain()));
+            });
+            (made.is_some(), told.get() == Some(true))
+        };
+        assert_eq!(within(&|| spend(99.0)), (true, false));
+        assert_eq!(within(&|| spend(101.0)), (false, true));
+        let once = || {
+            uncounted(|| {
+                spend(2.0 * MOST_OF_ONCE);
+                assert!(is_spent() && !is_in_vain());
+            });
+        };
+        assert_eq!(within(&once), (true, false));
+    }
+
+    #[test]
+    fn heterogeneity_values_have_a_tolerance_of_their_own_unless_one_is_asked_for() {
+        let watch = Watch::new(3, false, &[]);
+        assert_eq!(watch.of_values().tolerance, TOLERANCE_OF_VALUES);
+        assert_eq!(watch.simulating(None, Some(1e5)).of_values().tolerance, TOLERANCE_OF_VALUES);
+        let asked = watch.simulating(Some(1e-4), None).simulating(None, Some(1e5));
+        assert_eq!(asked.of_values().tolerance, 1e-4);
+    }
+
+    /// Of twenty values that take ten evaluations each an integral may take two hundred.
+    #[test]
+    fn an_integral_that_takes_too_many_evaluations_ends_with_its_first_value() {
+        let asked = Cell::new(0);
+        let value = |x: f64| {
+            asked.set(asked.get() + 1);
+            spend(10.0);
+            Estimate::exact(x)
+        };
+        for (most, known) in [(200.0, 20), (199.0, 1)] {
+            asked.set(0);
+            let at = in_time(most, 20, value);
+            let numbers = (0..20).filter(|&k| !at(f64::from(k)).value.is_nan()).count();
+            assert_eq!((numbers, asked.get()), (known, known), "{most}");
+        }
+    }
 
     /// With a fortieth of what a simulated mean may take, a fortieth of what integrals may; never more than usual.
     #[test]

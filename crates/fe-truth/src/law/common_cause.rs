@@ -17,7 +17,7 @@ pub(crate) struct CommonCause {
 impl CommonCause {
     /// The law of either feature on its own.
     pub(crate) fn margin(&self) -> Blurred {
-        ParentChild { parent: PiecewiseUniform::on(0.0, 1.0), noise: self.noise }.child()
+        ParentChild::new(PiecewiseUniform::on(0.0, 1.0), self.noise).child()
     }
 
     /// Mean and variance of u given that one feature equals `x`: a normal cut off at 0 and 1.

@@ -1,21 +1,38 @@
-//! A piecewise-uniform parent, and a child that is the parent plus normal noise.
+//! A piecewise-uniform parent, and a child that is normal around a weighted value of it.
 
 use super::Normal;
 use super::piecewise_normal::PiecewiseNormal;
 use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate};
 use crate::numeric::special::{mean_normal_cdf, normal_between, normal_quantile};
 
-/// Feature 0 of the block is the parent, feature 1 is the child = parent + N(0, sd `noise`).
+/// Feature 0 of the block is the parent, feature 1 is the child = shift + slope · parent + N(0, sd noise).
 #[derive(Debug, Clone)]
 pub(crate) struct ParentChild {
-    pub(crate) parent: PiecewiseUniform,
+    parent: PiecewiseUniform,
+    shift: f64,
+    slope: f64,
     pub(crate) noise: f64,
 }
 
 impl ParentChild {
+    /// A child that is the parent plus normal noise with a standard deviation.
+    pub(crate) fn new(parent: PiecewiseUniform, noise: f64) -> Self {
+        Self::around(parent, (0.0, 1.0), noise)
+    }
+
+    /// A child with normal noise around a shift plus a slope, which is not 0, times the parent.
+    pub(crate) fn around(parent: PiecewiseUniform, (shift, slope): (f64, f64), noise: f64) -> Self {
+        Self { parent, shift, slope, noise }
+    }
+
     /// The marginal law of the child.
     pub(crate) fn child(&self) -> Blurred {
-        Blurred { parent: self.parent.clone(), noise: self.noise }
+        Blurred { parent: self.parent.moved(self.shift, self.slope), noise: self.noise }
+    }
+
+    /// The parent that a child stands for without its noise, and how far noise puts that off.
+    fn parent_of(&self, child: f64) -> Normal {
+        Normal { mean: (child - self.shift) / self.slope, sd: self.noise / self.slope.abs() }
     }
 }
 
@@ -24,15 +41,24 @@ impl Block for ParentChild {
         match (target, given.iter().find(|(feature, _)| *feature != target)) {
             (0, None) => Box::new(self.parent.clone()),
             (0, Some(&(_, child))) => {
-                Box::new(PiecewiseNormal::new(&self.parent, self.noise, child))
+                let Normal { mean, sd } = self.parent_of(child);
+                Box::new(PiecewiseNormal::new(&self.parent, sd, mean))
             }
             (_, None) => Box::new(self.child()),
-            (_, Some(&(_, parent))) => Box::new(Normal { mean: parent, sd: self.noise }),
+            (_, Some(&(_, parent))) => {
+                Box::new(Normal { mean: self.shift + self.slope * parent, sd: self.noise })
+            }
         }
     }
 
     fn shadow(&self, broken: Crossing) -> Vec<f64> {
-        broken.passage(0.0, 1.0, self.noise)
+        match broken.of {
+            0 => {
+                let Normal { mean, sd } = self.parent_of(0.0);
+                broken.passage(mean, 1.0 / self.slope, sd)
+            }
+            _ => broken.passage(self.shift, self.slope, self.noise),
+        }
     }
 
     fn draws(&self) -> usize {
@@ -44,7 +70,7 @@ impl Block for ParentChild {
         let (parents, children) = values.split_at_mut(len);
         self.parent.quantiles(&drawn[..len], parents);
         for ((child, parent), &p) in children.iter_mut().zip(parents).zip(&drawn[len..]) {
-            *child = *parent + self.noise * normal_quantile(p);
+            *child = self.shift + self.slope * *parent + self.noise * normal_quantile(p);
         }
     }
 }
@@ -85,7 +111,35 @@ mod tests {
     use crate::law::consistency::assert_is_a_law;
 
     fn block() -> ParentChild {
-        ParentChild { parent: PiecewiseUniform::new(&[0.0, 1.0, 3.0], &[0.4, 0.6]), noise: 0.5 }
+        ParentChild::new(PiecewiseUniform::new(&[0.0, 1.0, 3.0], &[0.4, 0.6]), 0.5)
+    }
+
+    /// A child 2 − 3 x with noise, beside 3 x with as much: mirrored, and moved by 2.
+    #[test]
+    fn a_child_around_a_weighted_parent() {
+        let parent = || PiecewiseUniform::new(&[-1.0, 0.0, 0.5], &[0.3, 0.7]);
+        let down = ParentChild::around(parent(), (2.0, -3.0), 0.25);
+        let up = ParentChild::around(parent(), (0.0, 3.0), 0.25);
+        assert_is_a_law(&*down.conditional(1, &[]), 1e-13, "the child");
+        for y in [-2.9, -1.0, 0.1, 1.4, 1.9] {
+            let [own, other] = [(&down, 2.0 - y), (&up, y)].map(|(law, y)| {
+                let [child, parent] = [law.conditional(1, &[]), law.conditional(0, &[(1, y)])];
+                assert_is_a_law(&*parent, 1e-12, &format!("given {y}"));
+                [child.pdf(y), parent.pdf(-0.3), parent.cdf(0.2)]
+            });
+            for (own, other) in own.iter().zip(other) {
+                assert!((own - other).abs() <= 1e-12 * other.abs(), "at {y}: {own}, not {other}");
+            }
+        }
+        let given = down.conditional(1, &[(0, 0.5)]);
+        assert!((given.quantile(0.5) - 0.5).abs() < 1e-15, "{}", given.quantile(0.5));
+        // x1 at 0.5, seen along the child: around the child's mean there, and as wide as its noise.
+        let shadow = down.shadow(Crossing { of: 0, along: 1, slope: 0.0, at: 0.5 });
+        let ends =
+            (shadow[0].min(shadow[shadow.len() - 1]), shadow[0].max(shadow[shadow.len() - 1]));
+        assert!((0.5 * (ends.0 + ends.1) - 0.5).abs() < 1e-12, "{ends:?}");
+        let wide = NORMAL_PANELS[NORMAL_PANELS.len() - 1];
+        assert!((0.5 * (ends.1 - ends.0) - 0.25 * wide).abs() < 1e-12, "{ends:?}");
     }
 
     /// By Bayes' rule, at the limits of the pieces as well, wherever the child is.

@@ -21,6 +21,17 @@ impl PiecewiseUniform {
         Self::new(&[low, high], &[1.0])
     }
 
+    /// The law of a shift plus a slope, which is not 0, times a value.
+    pub(crate) fn moved(&self, shift: f64, slope: f64) -> Self {
+        let mut limits: Vec<f64> = self.limits.iter().map(|x| shift + slope * x).collect();
+        let mut weights = self.weights.clone();
+        if slope < 0.0 {
+            limits.reverse();
+            weights.reverse();
+        }
+        Self { limits, weights }
+    }
+
     pub(crate) fn limits(&self) -> &[f64] {
         &self.limits
     }

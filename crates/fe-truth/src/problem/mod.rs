@@ -18,6 +18,7 @@ mod lexer;
 mod named_law;
 mod near_places;
 mod network;
+mod noisy;
 mod parser;
 mod peaks;
 mod pieces;

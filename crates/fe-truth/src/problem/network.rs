@@ -11,6 +11,7 @@ use super::breaks::Span;
 use super::laws::{LawFamily, Plain, Scale};
 use super::named_law::{LawTree, Node, kinks};
 use super::near_places::NearPlaces;
+use super::noisy::Noisy;
 use super::peaks::resolve;
 use super::pieces::Affine;
 use super::places::Grid;
@@ -69,16 +70,28 @@ struct Inner {
     near: Vec<NearPlaces>,
     /// Means as weighted sums with standard deviations, where all are normal around such.
     gaussian: Option<Vec<(Affine, f64)>>,
+    /// Nodes with normal noise around a uniform one.
+    noisy: Vec<Noisy>,
 }
 
 impl Network {
     /// A network of nodes, of which those are visible whose numbers are given.
     pub(super) fn new(nodes: Vec<Node>, visible: Vec<usize>) -> Self {
-        let gaussian = nodes.iter().map(gaussian).collect();
+        let each: Vec<Option<(Affine, f64)>> = nodes.iter().map(gaussian).collect();
+        let root = |node: usize| match nodes[node].parents.as_slice() {
+            [] => nodes[node].law.at(&[]).ok(),
+            _ => None,
+        };
+        let noisy = each.iter().enumerate().filter_map(|(node, own)| {
+            let (mean, sd) = own.as_ref()?;
+            Noisy::of(node, (mean, *sd), root)
+        });
+        let noisy = noisy.collect();
+        let gaussian = each.into_iter().collect();
         let margins = nodes.iter().map(|_| OnceLock::new()).collect();
         let levels = nodes.iter().map(|_| OnceLock::new()).collect();
         let near = nodes.iter().map(|_| NearPlaces::default()).collect();
-        let inner = Arc::new(Inner { nodes, near, gaussian });
+        let inner = Arc::new(Inner { nodes, near, gaussian, noisy });
         let (recent, shadows, most_asked) = (Mutex::default(), Mutex::default(), MOST_ASKED);
         Self { inner, visible, margins, levels, recent, most_asked, shadows }
     }
@@ -230,6 +243,9 @@ impl Network {
                 _ => Box::new(Nowhere),
             };
         }
+        if let Some(law) = self.inner.noisy_law(target, given) {
+            return law;
+        }
         if self.inner.unknowns(target, &numbers(given)) > MOST_UNKNOWN {
             return match given {
                 [] if self.inner.has_levels(target) => match self.simulated_levels(target) {
@@ -301,6 +317,20 @@ impl Inner {
         let reads_target = |node: &usize| self.nodes[*node].parents.contains(&target);
         self.nodes[target].parents.iter().all(|parent| given.contains(parent))
             && !self.relevant(target, given).iter().any(reads_target)
+    }
+
+    /// A noisy node and the one it is around, where no other matters for the law of a node given others.
+    fn noisy_pair(&self, target: usize, given: &[usize]) -> Option<&Noisy> {
+        if self.noisy.is_empty() {
+            return None;
+        }
+        let relevant = self.relevant(target, given);
+        self.noisy.iter().find(|noisy| relevant == [noisy.parent, noisy.child])
+    }
+
+    /// The law of a node given others, where it is that of a noisy node and the one it is around.
+    fn noisy_law(&self, target: usize, given: &[(usize, f64)]) -> Option<Box<dyn Univariate>> {
+        Some(self.noisy_pair(target, &numbers(given))?.law(target, given))
     }
 
     /// Number of unknown features without levels that the law of a node given others is an integral over.
@@ -1403,7 +1433,8 @@ impl Block for Network {
             .map(|features| features.iter().map(|&f| self.visible[f]).collect::<Vec<usize>>());
         let mut known = given.clone();
         let mut is_direct = |&target: &usize| {
-            let is_direct = self.inner.is_direct(target, &known);
+            let is_direct = self.inner.is_direct(target, &known)
+                || self.inner.noisy_pair(target, &known).is_some();
             known.push(target);
             is_direct
         };
@@ -1445,8 +1476,12 @@ impl Block for Network {
         if !self.is_known(of, &[along]) {
             return Vec::new();
         }
-        if [of, along].iter().any(|&feature| self.inner.has_levels(self.visible[feature])) {
+        let [node, other] = [of, along].map(|feature| self.visible[feature]);
+        if [node, other].iter().any(|&node| self.inner.has_levels(node)) {
             return Vec::new();
+        }
+        if let Some(noisy) = self.inner.noisy_pair(node, &[other]) {
+            return noisy.shadow(Crossing { of: node, along: other, ..broken });
         }
         let key = [of as u64, along as u64, slope.to_bits(), at.to_bits()];
         let kept = |shadows: &VecDeque<([u64; 4], Vec<f64>)>| {

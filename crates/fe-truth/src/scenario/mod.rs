@@ -33,6 +33,7 @@ use std::sync::{Arc, OnceLock};
 use fe_core::{Model, OptionInfo};
 
 use crate::engine::Engine;
+use crate::engine::watch::Watch;
 use crate::error::{Error, number, unknown_name};
 use crate::expression::{Expression, numbered};
 use crate::function::{Function, Native};
@@ -612,12 +613,34 @@ impl Scenario {
             let allowed = "a number from 1e4 to 1e12";
             return Err(Error::BadSimulation { option: "most", given, allowed });
         }
-        let engine = self.parts.engine.within(|watch| watch.simulating(tolerance, most));
+        Ok(self.limited(|watch| watch.simulating(tolerance, most)))
+    }
+
+    /// The same scenario for [`Scenario::values`] and [`Scenario::each_value`]: where these are simulated, to 5e-3 of their
+    /// size unless [`Scenario::simulating`] was given a tolerance. They are single numbers, six of each feature, and a
+    /// fifth of the tolerance takes up to twenty-five times the evaluations.
+    ///
+    /// ```
+    /// let law: String = (1..=5).map(|i| format!("x{i} = \"uniform(1, 2)\"\n")).collect();
+    /// let text = format!("f = \"sqrt(x1*x2 + x3*x4*x5)\"\n[law]\n{law}");
+    /// let scenario = fe_truth::problem("mine", &text, &[]).unwrap().for_values();
+    /// let (name, slope) = scenario.values(0, (1.0, 2.0)).unwrap()[1];
+    /// assert_eq!(name, "dpdp.mean");
+    /// assert!(slope.abs_error < 5e-3);
+    /// ```
+    #[must_use]
+    pub fn for_values(&self) -> Self {
+        self.limited(Watch::of_values)
+    }
+
+    /// The same within other limits of what is integrated; a built-in scenario has none.
+    fn limited(&self, limits: impl FnOnce(&Watch) -> Watch) -> Self {
         if self.text.is_none() {
-            return Ok(self.clone());
+            return self.clone();
         }
+        let engine = self.parts.engine.within(limits);
         let parts = Arc::new(self.parts.under(engine, self.parts.axes.clone()));
-        Ok(Self { parts, ..self.clone() })
+        Self { parts, ..self.clone() }
     }
 
     /// Ascending points that resolve integrals along a feature between two of its coordinates.

@@ -47,7 +47,7 @@ const MEAN_SIN_BELOW: f64 = -5.0 / (3.0 * PI);
 fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     let noise = parameters.number("noise_sd", |sd| (1e-6..=1e6).contains(&sd))?;
     let parent = PiecewiseUniform::new(&[-0.5, 0.0, 0.5], &[5.0 / 6.0, 1.0 / 6.0]);
-    let pair = ParentChild { parent, noise };
+    let pair = ParentChild::new(parent, noise);
     let forms = Forms { noise, below: pair.child().cdf(0.0) };
     let law = Law::new().with(&[0, 2], pair).with_independent(1, Normal { mean: 0.0, sd: SD_X2 });
     let axes = vec![(-0.5, 0.5), (-5.0, 5.0), (-0.5, 0.5)];

@@ -63,7 +63,7 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     let noise = parameters.number("noise_sd", |sd| (1e-6..=1e6).contains(&sd))?;
     let second = parameters.choice("variant", &[("paper", 1.0), ("rhale-code", 0.5)])?;
     let function = ThresholdLinear { weights: [a1, a2], alpha, second };
-    let pair = ParentChild { parent: PiecewiseUniform::on(0.0, 1.0), noise };
+    let pair = ParentChild::new(PiecewiseUniform::on(0.0, 1.0), noise);
     let forms = Forms { function, pair: pair.clone() };
     let law = Law::new().with(&[0, 1], pair).with_independent(2, Normal { mean: 0.0, sd: SD_X3 });
     let axes = vec![(0.0, 1.0), (-4.0 * noise, 1.0 + 4.0 * noise), (-2.0, 2.0)];
@@ -284,7 +284,7 @@ mod tests {
     /// Where x2 does not count the weighted sum is x1 itself, on one of the pieces.
     #[test]
     fn without_x2_the_piece_is_certain() {
-        let pair = ParentChild { parent: PiecewiseUniform::on(0.0, 1.0), noise: 0.1 };
+        let pair = ParentChild::new(PiecewiseUniform::on(0.0, 1.0), 0.1);
         let function = ThresholdLinear { weights: [2.0, 0.0], alpha: 0.0, second: 1.0 };
         let forms = Forms { function, pair };
         for (x, pieces) in [

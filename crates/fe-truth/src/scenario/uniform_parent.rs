@@ -34,7 +34,7 @@ impl UniformParent {
 
     pub(super) fn law(self) -> Law {
         let parent = PiecewiseUniform::on(0.0, 1.0);
-        Law::new().with(&[0, 1], ParentChild { parent, noise: self.noise })
+        Law::new().with(&[0, 1], ParentChild::new(parent, self.noise))
     }
 
     pub(super) fn axes(self) -> Vec<(f64, f64)> {

@@ -1,11 +1,11 @@
 //! Truths of one feature of a scenario: closed where it knows a closed form, integrated where it does not.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use fe_core::interrupt;
 
-use crate::engine::watch::{Watch, with_cost, within_budget};
+use crate::engine::watch::{Watch, in_time, with_cost, within_budget};
 use crate::engine::{Engine, LocalQuantity, Moments, Rest};
 use crate::error::Error;
 use crate::error::number;
@@ -168,13 +168,13 @@ impl Scenario {
         self.check_quantity(effect, feature, centring)?;
         let on = OneFeature { scenario: self, feature, axis };
         let constant = on.centre(effect, centring);
-        let curve = on.raw(effect, points).into_iter().zip(points);
-        let curve: Vec<(Truth, f64)> =
-            curve.map(|(value, &x)| (value.minus(constant), x)).collect();
-        self.judge(curve.iter().map(|(value, _)| *value))?;
+        let curve = on.raw(effect, points).into_iter();
+        let curve: Vec<Truth> = curve.map(|value| value.minus(constant)).collect();
+        self.judge_curve((effect, feature), points, &curve)?;
         curve
             .into_iter()
-            .map(|(value, x)| {
+            .zip(points)
+            .map(|(value, &x)| {
                 value.told(|| {
                     format!("{effect} of {} at {}", self.feature_name(feature), number(&x))
                 })
@@ -449,7 +449,8 @@ impl Scenario {
         self.begin();
         let on = OneFeature { scenario: self, feature, axis: self.axis(feature) };
         let ale = on.accumulated_by_levels(&values);
-        self.judge(ale.iter().copied())?;
+        let judged = self.judge(ale.iter().copied());
+        judged.map_err(|error| error.about(&format!("ale of {}", self.feature_name(feature))))?;
         Ok(ale)
     }
 
@@ -1016,7 +1017,7 @@ impl OneFeature<'_> {
                 engine.simulated_mean_of_variance(self.feature, at_x, rest, local)
             };
             engine.watch.as_ref().map(|_| {
-                self.over_axis(|x| at(x).map_or(Estimate::exact(f64::NAN), Estimate::sqrt))
+                self.over_axis_from_few(|x| at(x).map_or(Estimate::exact(f64::NAN), Estimate::sqrt))
             })
         };
         self.or_simulated(
@@ -1075,7 +1076,7 @@ impl OneFeature<'_> {
         };
         let known = most.and_then(|most| {
             let most = watch.limit(most);
-            within_budget(most, || integrated(&in_time(most, at)))
+            within_budget(most, || integrated(&in_time(2.0 * most, self.values_asked(), at)))
         });
         if let Some(known) = known.filter(|known| !value(known).is_nan()) {
             return known;
@@ -1085,8 +1086,26 @@ impl OneFeature<'_> {
         simulated(engine).unwrap_or_else(|| integrated(at))
     }
 
+    /// Values that an integral over the axis asks for at least.
+    fn values_asked(&self) -> usize {
+        NODES * self.panels(self.axis, &[]).len().saturating_sub(1).max(1)
+    }
+
     pub(super) fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
         truth(integrated(self.over(self.axis, f)))
+    }
+
+    /// The integral over the axis of a function that is simulated at each point: between places where f breaks alone, as
+    /// its values are in more doubt than what a law's panels resolve.
+    fn over_axis_from_few(&self, f: impl Fn(f64) -> Estimate) -> Truth {
+        let law = self.law();
+        let (from, to) = self.axis;
+        let ends = [from, to].map(|x| finite_coordinate(law, x));
+        let breaks = self.scenario.parts.engine.breaks(self.feature).into_iter();
+        let points: Vec<f64> = breaks.map(|x| law.coordinate(x)).collect();
+        let points = within(&points, ends[0], ends[1]);
+        let [total] = integrate(&points, 0.0, |u| [f(law.place(u)).times(law.stretch(u))]);
+        truth(integrated(total.plus(self.margin(from, &f)).minus(self.margin(to, &f))))
     }
 
     /// The integral of a function along the feature.
@@ -1187,21 +1206,6 @@ impl OneFeature<'_> {
             bin_truth(&|| self.scenario.feature_name(self.feature), (lo, hi), sums, reference)
         };
         limits.windows(2).map(bin).collect()
-    }
-}
-
-/// An integrand that is not a number any more once its values so far tell that an integral of it takes more than twice
-/// the evaluations that it may: the rest of them is spared.
-fn in_time(most: f64, at: &dyn Fn(f64) -> Estimate) -> impl Fn(f64) -> Estimate {
-    let (count, spent) = (Cell::new(0.0), Cell::new(0.0));
-    move |x: f64| {
-        if spent.get() * NODES as f64 > 2.0 * most * count.get() {
-            return Estimate::exact(f64::NAN);
-        }
-        let (value, cost) = with_cost(|| at(x));
-        count.set(count.get() + 1.0);
-        spent.set(spent.get() + cost);
-        value
     }
 }
 

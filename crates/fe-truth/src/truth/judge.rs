@@ -3,7 +3,7 @@
 
 use crate::engine::watch::Watch;
 use crate::error::{Error, number};
-use crate::quantity::{BinTruth, Evaluation, Truth};
+use crate::quantity::{BinTruth, Evaluation, Quantity, Truth};
 use crate::scenario::Scenario;
 
 /// Largest bound on an error that is answered, relative to the size of f or of the answers.
@@ -35,13 +35,49 @@ impl Scenario {
         answers: impl IntoIterator<Item = Truth>,
         size: f64,
     ) -> Result<(), Error> {
-        let Some(watch) = &self.parts.engine.watch else { return Ok(()) };
         let answers: Vec<Truth> = answers.into_iter().collect();
+        match self.refusal(&answers, size) {
+            Some((_, reason)) => self.refused(reason.unwrap_or_else(|| self.not_real())),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Self::judge`], of the values of an effect of a feature at points, which the refusal names.
+    pub(crate) fn judge_curve(
+        &self,
+        (effect, feature): (Quantity, usize),
+        points: &[f64],
+        curve: &[Truth],
+    ) -> Result<(), Error> {
+        let Some((place, reason)) = self.refusal(curve, self.parts.size) else { return Ok(()) };
+        let (name, x) = (self.feature_name(feature), points[place]);
+        let nowhere = || self.is_given_nothing(feature, x).then(|| nothing_given(&name, x));
+        let reason = reason.or_else(nowhere).unwrap_or_else(|| self.not_real());
+        self.refused(format!("{effect} of {name} at {}: {reason}", number(&x)))
+    }
+
+    /// True if a feature has no density at a place, as at an end of its support, and others depend on it.
+    fn is_given_nothing(&self, feature: usize, x: f64) -> bool {
+        let engine = &self.parts.engine;
+        let others = (0..self.dimension()).filter(|&other| other != feature);
+        let is_tied = others.into_iter().any(|other| engine.law().related(feature, other));
+        is_tied && !engine.has_levels(feature) && engine.margin(feature).pdf(x) == 0.0
+    }
+
+    /// A truth that there is not.
+    pub(super) fn refused<T>(&self, reason: String) -> Result<T, Error> {
+        Err(Error::NoTruth { scenario: self.info().name, reason })
+    }
+
+    /// The first of answers of a problem file that is refused beside some size, and why, if more is known than that it is no
+    /// number.
+    fn refusal(&self, answers: &[Truth], size: f64) -> Option<(usize, Option<String>)> {
+        let watch = self.parts.engine.watch.as_ref()?;
         // What was refused on the way and not needed in the end is no reason for the next question.
         let reason = Watch::reason();
-        let refused = |reason: String| Err(Error::NoTruth { scenario: self.info().name, reason });
-        if answers.iter().any(|t| !t.value.is_finite() || !t.abs_error.is_finite()) {
-            return refused(reason.unwrap_or_else(|| self.not_real()));
+        let is_no_number = |t: &Truth| !t.value.is_finite() || !t.abs_error.is_finite();
+        if let Some(place) = answers.iter().position(is_no_number) {
+            return Some((place, reason));
         }
         let largest = answers.iter().map(|t| t.value.abs()).fold(0.0, f64::max);
         let scale = largest.max(size);
@@ -49,12 +85,10 @@ impl Scenario {
             Evaluation::Simulation => watch.tolerance.max(WIDEST),
             _ => WIDEST,
         };
-        let Some(wide) = answers.iter().find(|t| t.abs_error > widest(t) * scale) else {
-            return Ok(());
-        };
-        let Truth { value, abs_error, method } = wide;
+        let place = answers.iter().position(|t| t.abs_error > widest(t) * scale)?;
+        let Truth { value, abs_error, method } = &answers[place];
         let (value, scale) = (number(value), number(&scale));
-        refused(match method {
+        let reason = match method {
             Evaluation::Simulation => format!(
                 "simulation gives {value} within {abs_error:e}, which is wider than {:e} of {scale}: \
                  ask for a wider tolerance",
@@ -64,7 +98,8 @@ impl Scenario {
                 "integration gives {value} with a bound of {abs_error:e} on its error, which is too \
                  wide: the integral may be infinite, or its integrand is too rough"
             ),
-        })
+        };
+        Some((place, Some(reason)))
     }
 
     /// As [`Self::judge`], of bins of a feature; of built-in scenarios those that are no numbers are refused too.
@@ -74,7 +109,8 @@ impl Scenario {
             abs_error: bin.abs_error,
             method: bin.method,
         };
-        self.judge(bins.iter().map(truth))?;
+        let judged = self.judge(bins.iter().map(truth));
+        judged.map_err(|error| error.about(&format!("bins of {}", self.feature_name(feature))))?;
         match bins.iter().find(|bin| truth(bin).value.is_nan()) {
             Some(bin) => Err(Error::large_bin(&self.feature_name(feature), bin.lo, bin.hi)),
             None => Ok(()),
@@ -105,6 +141,11 @@ impl Scenario {
     }
 }
 
+/// Reason for which nothing is told of other features given one.
+fn nothing_given(name: &str, x: f64) -> String {
+    format!("{name} has no density there, and the others no law given that it is {}", number(&x))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +153,23 @@ mod tests {
     /// A uniform feature, whose size is a half.
     fn feature() -> Scenario {
         crate::problem("mine", "f = \"x1\"\n[law]\nx1 = \"uniform(0, 1)\"\n", &[]).unwrap()
+    }
+
+    /// The sum of two uniform features has no density at the ends of its support: what is given there is nothing.
+    #[test]
+    fn a_refusal_names_the_feature_and_the_place_and_what_is_true_of_it() {
+        let text = "f = \"a*b\"\n[law]\na = \"uniform(0, 1)\"\nb = \"a + uniform(0, 1)\"\n";
+        let scenario = crate::problem("mine", text, &[]).unwrap();
+        let ask = |points: &[f64]| {
+            let axis = scenario.axis(1);
+            scenario.curve(Quantity::Mu, 1, points, axis, crate::Centring::None)
+        };
+        assert!(ask(&[0.5, 1.0, 1.5]).is_ok());
+        let refused = ask(&[0.5, 0.0, 2.0]).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "`mine`: mu of b at 0: b has no density there, and the others no law given that it is 0"
+        );
     }
 
     /// Of an answer of 4 an error of 4e-6 is allowed, and no more.

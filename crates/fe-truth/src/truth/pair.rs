@@ -62,8 +62,9 @@ impl Scenario {
         };
         let on = OfPair { scenario: self.of_engine(engine), asked };
         let values = on.surface(points)?;
-        self.judge(values.iter().copied())?;
         let [a, b] = asked.features.map(|feature| self.feature_name(feature));
+        let judged = self.judge(values.iter().copied());
+        judged.map_err(|error| error.about(&format!("{} of {a} and {b}", asked.effect)))?;
         let told = |(place, value): (usize, Truth)| {
             let at = [place / points[1].len(), place % points[1].len()];
             value.told(|| {
@@ -168,10 +169,6 @@ impl Scenario {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn refused<T>(&self, reason: String) -> Result<T, Error> {
-        Err(Error::NoTruth { scenario: self.info().name, reason })
     }
 }
 
