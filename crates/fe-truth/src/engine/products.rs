@@ -18,8 +18,8 @@ struct Product<'a> {
     means: Vec<&'a MarginalMean>,
 }
 
-/// What is left of two products: of each the means that have all features inside that were seen to vary, a bit for each;
-/// and if any was.
+/// The means that are left of two products, a bit for each: those that have all features inside that were seen to vary; and
+/// if any was.
 type Kept = ([u64; 2], bool);
 
 impl Engine {

@@ -22,7 +22,7 @@ const WIDEST: f64 = 0.25;
 /// Rows, and their weights.
 type Sample = Vec<(Vec<f64>, f64)>;
 
-/// What is simulated.
+/// A sum of marginal means, and the features that it is simulated over.
 struct Sum<'a> {
     engine: &'a Engine,
     means: &'a [MarginalMean],

@@ -116,7 +116,8 @@ impl Estimate {
 
     /// The square root of a value that is not negative but for its error.
     pub(crate) fn sqrt(self) -> Self {
-        let value = self.value.max(0.0).sqrt();
+        // What is no number stays none.
+        let value = if self.value < 0.0 { 0.0 } else { self.value.sqrt() };
         let error = if value > 0.0 {
             (self.error / value).min(self.error.sqrt())
         } else {
@@ -671,6 +672,12 @@ mod tests {
 
     fn integral(points: &[f64], f: impl Fn(f64) -> f64) -> Estimate {
         integrate(points, 0.0, |x| [Estimate::exact(f(x))])[0]
+    }
+
+    #[test]
+    fn the_root_of_no_number_is_none() {
+        assert!(Estimate::exact(f64::NAN).sqrt().value.is_nan());
+        assert_eq!(Estimate::exact(-1e-20).sqrt().value, 0.0);
     }
 
     /// Digits that rounding took do not come back by halving, and remain in the bound; waves and corners are resolved as

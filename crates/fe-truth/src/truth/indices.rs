@@ -249,7 +249,7 @@ impl Indices<'_> {
                 .refused(format!("`{index}` is a share of the variance of {whole}, which is 0"));
         }
         // A variance is negative by rounding alone.
-        let value = above.value.max(0.0) / below.value;
+        let value = if above.value < 0.0 { 0.0 } else { above.value / below.value };
         let error = (above.error + value * below.error) / below.value;
         let simulated = above.simulated | below.simulated;
         Ok(integrated(Estimate { value, magnitude: value, error, simulated }))
