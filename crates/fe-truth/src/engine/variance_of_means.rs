@@ -155,7 +155,7 @@ impl<'a> Sum<'a> {
             };
             Estimate::sum(sample.iter().map(at)).times(mean.factor / weight)
         };
-        Estimate::sum(self.means.iter().map(|mean| of(mean)))
+        Estimate::sum(self.means.iter().map(&mut of))
     }
 }
 
