@@ -403,3 +403,18 @@ fn intervals_of_indices_have_the_level_that_is_asked_for() {
     }
     assert!(std::fs::read_to_string(figure).unwrap().contains("99.9 % interval"));
 }
+
+/// An estimate without a truth beside it: why is said.
+#[test]
+fn indices_without_an_exact_value_say_why() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    command.args(["effect", "friedman1-copula", "--n", "60", "--indices", "shapley-effect"]);
+    let output = command.args(["--feature", "x1", "--format", "csv"]).output().unwrap();
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("shapley-effect of x1 has no exact value"), "{said}");
+    assert!(said.contains("features at once"), "{said}");
+    let rows: Vec<Row> =
+        csv::Reader::from_reader(&output.stdout[..]).deserialize().map(Result::unwrap).collect();
+    assert!(rows[0]["truth"].is_empty() && !rows[0]["value"].is_empty(), "{rows:?}");
+}

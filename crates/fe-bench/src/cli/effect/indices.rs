@@ -121,15 +121,29 @@ fn subjects(asked: &[Index], subject: &Subject<'_>) -> Result<(Vec<usize>, Vec<[
     Ok((subject.features.to_vec(), subject.pairs.to_vec()))
 }
 
-/// An estimate beside the truth, where there is one.
+/// An estimate beside the truth, or the reason why that is not told; none of what has no truth.
 struct Line<'a> {
     of: &'a IndexEstimate,
-    truth: Option<Truth>,
+    truth: Option<std::result::Result<Truth, fe_truth::Error>>,
 }
 
 impl<'a> Line<'a> {
     fn new(of: &'a IndexEstimate, truths: Option<&Indices<'_>>) -> Self {
         Self { of, truth: truths.and_then(|truths| truth(truths, of)) }
+    }
+
+    fn known(&self) -> Option<&Truth> {
+        self.truth.as_ref()?.as_ref().ok()
+    }
+
+    /// What there is none of, and why.
+    fn refusals(&self) -> impl Iterator<Item = String> {
+        let estimate = self.of.estimate.as_ref().err().map(|error| format!("is refused: {error}"));
+        let truth = self.truth.as_ref().and_then(|truth| truth.as_ref().err());
+        // Mostly for the same reason, where there is no estimate either.
+        let truth = truth.filter(|_| estimate.is_none());
+        let truth = truth.map(|error| format!("has no exact value: {error}"));
+        estimate.into_iter().chain(truth)
     }
 
     /// The index of the line as it is drawn.
@@ -140,25 +154,26 @@ impl<'a> Line<'a> {
             of: self.of.features.iter().map(|&feature| subject.named(feature)).collect(),
             value: self.of.estimate.as_ref().map(|of| of.value).map_err(ToString::to_string),
             half: self.of.estimate.as_ref().ok().and_then(half),
-            truth: self.truth.map(|truth| truth.value),
+            truth: self.known().map(|truth| truth.value),
         }
     }
 }
 
-/// The true index; none where there is none, or that cannot be told.
-fn truth(truths: &Indices<'_>, of: &IndexEstimate) -> Option<Truth> {
+/// The true index, where there is one.
+fn truth(
+    truths: &Indices<'_>,
+    of: &IndexEstimate,
+) -> Option<std::result::Result<Truth, fe_truth::Error>> {
     let index = of.index.name().parse().ok()?;
-    truths.index(index, &of.features).ok()
+    Some(truths.index(index, &of.features))
 }
 
-/// Says why there is no estimate, one reason once, and of what.
+/// Says why there is no estimate or no truth, one reason once, and of what.
 fn say_refusals(lines: &[Line<'_>], subject: &Subject<'_>) {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
-    for line in lines {
-        let Err(error) = &line.of.estimate else { continue };
+    for (line, reason) in lines.iter().flat_map(|line| line.refusals().map(move |of| (line, of))) {
         let names = line.of.features.iter().map(|&feature| subject.named(feature));
         let of = names.collect::<Vec<String>>().join(":");
-        let reason = format!("is refused: {error}");
         let index = line.of.index.name();
         let of = if of.is_empty() { index.to_owned() } else { format!("{index} of {of}") };
         match said.iter_mut().find(|(known, _)| *known == reason) {
@@ -193,7 +208,8 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>, intervals: Intervals) -> Out
     }
     columns.push("refused");
     let mut sheet = OutputTable::new(&columns);
-    for Line { of, truth } in lines {
+    for line in lines {
+        let of = line.of;
         let name = |place: usize| match of.features.get(place) {
             Some(&feature) => Entry::from(subject.named(feature)),
             None => Entry::Missing,
@@ -212,7 +228,7 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>, intervals: Intervals) -> Out
             Err(_) => row.extend(std::iter::repeat_n(Entry::Missing, 5)),
         }
         if subject.scenario.is_some() {
-            row.extend(match truth {
+            row.extend(match line.known() {
                 Some(truth) => {
                     [truth.value.into(), truth.abs_error.into(), truth.method.to_string().into()]
                 }
