@@ -136,7 +136,7 @@ impl<'a> Line<'a> {
         self.truth.as_ref()?.as_ref().ok()
     }
 
-    /// What there is none of, and why.
+    /// Refusals of the estimate and of its exact value, with their reasons.
     fn refusals(&self) -> impl Iterator<Item = String> {
         let estimate = self.of.estimate.as_ref().err().map(|error| format!("is refused: {error}"));
         let truth = self.truth.as_ref().and_then(|truth| truth.as_ref().err());
