@@ -1,5 +1,6 @@
 //! Indices made of partial dependences at the rows: Friedman and Popescu's H, and what is beside it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::jackknife::{GROUPS, groups, jackknife, sizes};
@@ -10,12 +11,12 @@ use crate::estimator::predictions;
 use crate::interrupt;
 use crate::model::{Background, Column, Rows};
 use crate::numeric::blocks::fill_blocks;
-use crate::numeric::moments::sum_in_lanes;
+use crate::numeric::simd::vectorised;
 
 /// Means of squares below so much of that of f are rounding, and none.
 const ROUNDING: f64 = 1e-24;
-/// Background rows that the model is asked about together.
-const BLOCK: usize = 2048;
+/// Rows of each group of the background that the model is asked about together.
+const BLOCK: usize = 100;
 /// Points about which a model is asked together whose structure tells the means.
 const TOLD: usize = 256;
 
@@ -80,20 +81,21 @@ fn overall(index: Index) -> bool {
 enum Means {
     /// For each output the values at the rows, where all features are as they are there.
     Exact(Vec<Vec<f64>>),
-    /// For each output and group of the background the sums at each distinct point, and which point each row is.
-    Sums { sums: Vec<f64>, points: Vec<usize> },
+    /// For each output and group of the background the sums at each distinct point, for each output those over all
+    /// groups, and which point each row is.
+    Sums { sums: Vec<f64>, all: Vec<f64>, points: Vec<usize> },
 }
 
 /// Outer rows and background.
 struct Table<'a> {
     question: &'a Question<'a>,
     outer: Dataset,
-    /// The group of each outer row.
+    /// The group of each outer row; groups are numbered by their size in the background, the largest first.
     groups: Vec<usize>,
-    /// The background, group by group.
+    /// The background: the first row of each group, the second of each, and so on.
     background: Dataset,
-    /// The end of each group in it.
-    ends: Vec<usize>,
+    /// How many groups have a first row, a second one, and so on: so many of the first groups.
+    ranks: Vec<usize>,
     /// Weight and group of each row of the background.
     each: (Vec<f64>, Vec<usize>),
     /// Weight of each group of the background, and their sum.
@@ -105,19 +107,29 @@ impl<'a> Table<'a> {
     fn new(question: &'a Question<'a>) -> Result<Self> {
         let outer = question.drawn(question.options.outer)?.into_owned();
         let background = question.drawn(question.options.background)?;
-        let of_background = groups(&background);
-        let mut order: Vec<usize> = (0..background.len()).collect();
-        order.sort_by_key(|&row| of_background[row]);
-        let end = |group: usize| order.partition_point(|&row| of_background[row] <= group);
-        let ends = (0..GROUPS).map(end).collect();
+        let mut of_background = groups(&background);
+        let mut of_outer = groups(&outer);
+        let counts = sizes(&of_background, None);
+        let mut by_size: Vec<usize> = (0..GROUPS).collect();
+        by_size.sort_by(|&a, &b| counts[b].total_cmp(&counts[a]));
+        for group in of_background.iter_mut().chain(&mut of_outer) {
+            *group = by_size.iter().position(|by_size| by_size == group).unwrap_or(*group);
+        }
+        let mut rows = [0; GROUPS];
+        let mut order: Vec<(usize, usize, usize)> = Vec::with_capacity(background.len());
+        for (row, &group) in of_background.iter().enumerate() {
+            order.push((rows[group], group, row));
+            rows[group] += 1;
+        }
+        order.sort_unstable();
+        let ranks = (0..rows[0]).map(|rank| rows.partition_point(|&rows| rows > rank)).collect();
         let weights = sizes(&of_background, background.weights());
         let total = weights.iter().sum();
-        let groups_in_order = order.iter().map(|&row| of_background[row]).collect();
-        let background = background.select(&order);
+        let rows: Vec<usize> = order.iter().map(|&(.., row)| row).collect();
+        let background = background.select(&rows);
         let each = background.weights().map_or_else(|| vec![1.0; order.len()], <[f64]>::to_vec);
-        let groups = groups(&outer);
-        let each = (each, groups_in_order);
-        Ok(Self { question, outer, groups, background, ends, each, weights, total })
+        let each = (each, order.iter().map(|&(_, group, _)| group).collect());
+        Ok(Self { question, outer, groups: of_outer, background, ranks, each, weights, total })
     }
 
     /// The means with some of the features as they are at the outer rows, each distinct point asked once.
@@ -154,7 +166,13 @@ impl<'a> Table<'a> {
                 Ok::<_, ModelError>(())
             },
         )?;
-        Ok(Means::Sums { sums: transposed(&sums, width), points })
+        let sums = transposed(&sums, width);
+        let all = sums.chunks(GROUPS * first.len()).flat_map(|of_output| {
+            let mut all = vec![0.0; first.len()];
+            of_output.chunks(first.len()).for_each(|group| add(&mut all, group));
+            all
+        });
+        Ok(Means::Sums { all: all.collect(), sums, points })
     }
 
     /// The sums over each group of the background as the structure of the model tells them: for each of some outer
@@ -196,55 +214,56 @@ impl<'a> Table<'a> {
         values: &mut Vec<f64>,
         sums: &mut [f64],
     ) -> Result<(), ModelError> {
-        let outputs = self.question.outputs();
-        for start in (0..self.background.len()).step_by(BLOCK) {
-            let end = self.background.len().min(start + BLOCK);
-            let mut columns = self.background.columns(start..end);
+        let mut start = 0;
+        for ranks in self.ranks.chunks(BLOCK) {
+            let len = ranks.iter().sum::<usize>();
+            let mut columns = self.background.columns(start..start + len);
             for &feature in fixed {
                 columns[feature] = Column::Constant(self.outer.feature(feature)[row]);
             }
-            let len = end - start;
-            values.resize(outputs * len, 0.0);
+            values.resize(self.question.outputs() * len, 0.0);
             self.question.model.predict(&Rows::new(&columns, len), values)?;
-            let weights = self.background.weights().map(|weights| &weights[start..end]);
-            for (sums, values) in sums.chunks_mut(GROUPS).zip(values.chunks(len)) {
-                let mut from = start;
-                for (sum, &to) in sums.iter_mut().zip(&self.ends) {
-                    let to = to.clamp(start, end);
-                    let part = from.min(to) - start..to - start;
-                    *sum += match weights {
-                        None => sum_in_lanes(&values[part], |value| value),
-                        Some(weights) => {
-                            let pairs = values[part.clone()].iter().zip(&weights[part]);
-                            pairs.map(|(value, weight)| value * weight).sum()
-                        }
-                    };
-                    from = to;
+            for (sums, values) in sums.chunks_mut(GROUPS).zip(values.chunks_mut(len)) {
+                if let Some(weights) = self.background.weights() {
+                    let weights = &weights[start..start + len];
+                    values.iter_mut().zip(weights).for_each(|(value, weight)| *value *= weight);
                 }
+                add_ranks(sums, values, ranks);
             }
+            start += len;
         }
         Ok(())
     }
 
     /// The means at the outer rows without a group of the background.
-    fn without(&self, means: &Means, output: usize, group: Option<usize>) -> Vec<f64> {
-        match means {
-            Means::Exact(values) => values[output].clone(),
-            Means::Sums { sums, points } => {
-                let distinct = sums.len() / (self.question.outputs() * GROUPS);
-                let weight = self.total - group.map_or(0.0, |group| self.weights[group]);
-                let of_output = &sums[output * GROUPS * distinct..][..GROUPS * distinct];
-                let mut means = vec![0.0; distinct];
-                // Group by group, so that all points are added up side by side.
-                for (other, sums) in of_output.chunks(distinct).enumerate() {
-                    if Some(other) != group {
-                        means.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += sum);
-                    }
-                }
-                means.iter_mut().for_each(|mean| *mean /= weight);
-                points.iter().map(|&point| means[point]).collect()
+    fn without<'m>(&self, means: &'m Means, output: usize, group: Option<usize>) -> Cow<'m, [f64]> {
+        let (sums, all, points) = match means {
+            Means::Exact(values) => return Cow::Borrowed(&values[output]),
+            Means::Sums { sums, all, points } => (sums, all, points),
+        };
+        let distinct = all.len() / self.question.outputs();
+        let of_output = &sums[output * GROUPS * distinct..][..GROUPS * distinct];
+        let mut means = all[output * distinct..][..distinct].to_vec();
+        let mut weight = self.total;
+        if let Some(group) = group {
+            weight -= self.weights[group];
+            let own = &of_output[group * distinct..][..distinct];
+            if weight > self.weights[group] {
+                means.iter_mut().zip(own).for_each(|(all, own)| *all -= own);
+            } else {
+                // The rest of a difference would be rounding.
+                means.fill(0.0);
+                let groups = of_output.chunks(distinct).enumerate();
+                groups
+                    .filter(|(other, _)| *other != group)
+                    .for_each(|(_, sums)| add(&mut means, sums));
             }
         }
+        means.iter_mut().for_each(|mean| *mean /= weight);
+        if distinct < points.len() {
+            means = points.iter().map(|&point| means[point]).collect();
+        }
+        Cow::Owned(means)
     }
 
     /// The weights of the outer rows without a group of them.
@@ -264,7 +283,8 @@ impl<'a> Table<'a> {
     ) -> Measured {
         let statistic = |group: Option<usize>| {
             let weights = self.outer_weights(group);
-            let of = |means: &Means| centred(self.without(means, output, group), &weights);
+            let of =
+                |means: &Means| centred(self.without(means, output, group).into_owned(), &weights);
             let rounding = ROUNDING * mean_square(&self.without(f, output, group), &weights);
             // Whatever is left of what does not depend on a feature.
             let mean_square = |values: &[f64]| {
@@ -293,6 +313,32 @@ impl<'a> Table<'a> {
         both.iter_mut().zip(&self.weights).for_each(|(size, weight)| *size = size.max(*weight));
         jackknife(&both, self.outer.len(), statistic)
     }
+}
+
+fn add(totals: &mut [f64], values: &[f64]) {
+    totals.iter_mut().zip(values).for_each(|(total, value)| *total += value);
+}
+
+/// Adds to the sum of each group its values: the first of each group, the second of each, and so on, of so many of the
+/// first groups as the ranks say.
+fn add_ranks(sums: &mut [f64], values: &[f64], ranks: &[usize]) {
+    let full = ranks.partition_point(|&groups| groups == GROUPS);
+    vectorised(
+        #[inline(always)]
+        || {
+            let (lines, mut rest) = values.split_at(full * GROUPS);
+            let mut all = [0.0; GROUPS];
+            for line in lines.as_chunks::<GROUPS>().0 {
+                all.iter_mut().zip(line).for_each(|(sum, value)| *sum += value);
+            }
+            for &groups in &ranks[full..] {
+                let (line, others) = rest.split_at(groups);
+                all.iter_mut().zip(line).for_each(|(sum, value)| *sum += value);
+                rest = others;
+            }
+            sums.iter_mut().zip(all).for_each(|(sum, own)| *sum += own);
+        },
+    );
 }
 
 /// A table of lines of some width, column by column.
