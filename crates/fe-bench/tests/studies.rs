@@ -272,6 +272,27 @@ fn wrong_grids_limits_and_sizes_are_refused() {
     refused("keep = [\"curves\"]\nfeatures = [\"x1\", \"x1\"]", "", &["asked for twice"]);
     refused("", "bins = [5, 5]", &["asked for twice", "ale", "N = 50"]);
     refused("set = { rho = { from = 1, to = 1_000_000_000 } }", "", &["1000000000 values"]);
+    for key in ["indices = [\"h2.pair\"]", "name = \"ale\"", "bins = 5", "preset = \"alibi\""] {
+        refused(key, "", &["in block 1 belongs to an estimator", "[[block.estimator]]"]);
+    }
+}
+
+#[test]
+fn what_a_study_lacks_is_named_with_its_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = "about = \"a\"\n[[block]]\nscenario = \"liu-product\"\nN = 50\nreplicates = 1\n\
+                 [[block.estimator]]\nname = \"ale\"\n";
+    for (part, words) in [
+        ("about = \"a\"\n", ["the study has no `about`", "`about = \"Why"]),
+        ("N = 50\n", ["block 1 has no `N`", "`N = 1000`"]),
+        ("[[block.estimator]]\nname = \"ale\"\n", ["block 1 has no `estimator`", "`[[block.estimator]]`"]),
+    ] {
+        std::fs::write(folder.path().join("study.toml"), whole.replace(part, "")).unwrap();
+        let output = program(&["list", "study.toml"], folder.path());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{part}");
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    }
 }
 
 #[test]

@@ -295,6 +295,14 @@ impl Term {
         self.lines.is_empty() && self.moving.is_empty() && !self.wanders
     }
 
+    /// True if it is smooth in all of its features, wherever the others are.
+    pub(crate) fn is_smooth(&self) -> bool {
+        let unknown = vec![f64::NAN; self.features.iter().max().map_or(0, |last| last + 1)];
+        let mut found = Vec::new();
+        self.features.iter().for_each(|&s| self.breaks(s, &unknown, &mut found));
+        found.is_empty() && self.breaks_at_fixed_places()
+    }
+
     pub(crate) fn partial(&self, feature: usize, row: &[f64]) -> f64 {
         (self.partial)(feature, row)
     }

@@ -58,6 +58,57 @@ fn terms_of_four_features_are_simulated() {
     }
 }
 
+/// A sine of a sum of five normal features, one of which carries most of it: with m_j = exp(−a_j²/2) the variance of the
+/// component of a set is half the product of m_k² of those outside times (Π (1 − m_j²) − Π −m_j² (1 − m_j²)) inside.
+#[test]
+fn one_feature_of_five_carries_most_of_f() {
+    const WEIGHTS: [f64; 5] = [1.5, 0.5, 0.3, 0.2, 0.1];
+    let f = "sin(1.5*x1 + 0.5*x2 + 0.3*x3 + 0.2*x4 + 0.1*x5)";
+    let law: String = (1..=5).map(|s| format!("x{s} = \"normal(0, 1)\"\n")).collect();
+    let scenario = problem("mine", &format!("f = \"{f}\"\n[law]\n{law}"), &[]).unwrap();
+    let indices = scenario.indices();
+    let component = |set: usize| {
+        let (mut of_size, mut of_square) = (1.0, 1.0);
+        for (s, weight) in WEIGHTS.iter().enumerate() {
+            let m2 = (-weight * weight).exp();
+            let inside = set >> s & 1 == 1;
+            of_size *= if inside { 1.0 - m2 } else { m2 };
+            of_square *= if inside { -m2 * (1.0 - m2) } else { m2 };
+        }
+        0.5 * (of_size - of_square)
+    };
+    let sum = |weight: &dyn Fn(usize) -> f64| {
+        (1..32_usize).map(|set| weight(set) * component(set)).sum::<f64>()
+    };
+    let has = |set: usize, s: usize| (set >> s & 1) as f64;
+    let all = sum(&|_| 1.0);
+    let first = |s: usize| component(1 << s);
+    let additive = (0..5).map(first).sum::<f64>() / all;
+    let mut known = vec![
+        (Index::AdditiveR2Ale, vec![], additive),
+        (Index::AdditiveR2AleDerivative, vec![], additive),
+        (Index::SobolPair, vec![0, 1], component(0b11) / all),
+        (Index::Ale2DerivativeSd, vec![0, 1], component(0b11).sqrt()),
+    ];
+    for s in 0..5 {
+        let shapley = sum(&|set| has(set, s) / f64::from(set.count_ones()));
+        known.extend([
+            (Index::SobolFirst, vec![s], first(s) / all),
+            (Index::SobolTotal, vec![s], sum(&|set| has(set, s)) / all),
+            (Index::ShapleyEffect, vec![s], shapley),
+            (Index::ShapleyShare, vec![s], shapley / all),
+            (Index::AleDerivativeSd, vec![s], first(s).sqrt()),
+        ]);
+    }
+    for (index, features, known) in known {
+        let truth = indices.index(index, &features).unwrap();
+        let off = (truth.value - known).abs();
+        assert!(off <= truth.abs_error, "{index} {features:?}: {truth:?} {known}");
+        assert!(truth.abs_error < 2e-3, "{index} {features:?}: {truth:?}");
+        assert_eq!(truth.method, Evaluation::Simulation, "{index} {features:?}");
+    }
+}
+
 /// A product of twenty factors, of which the last hardly vary: V_u = M² Π r_i over the features of u, each to rounding.
 #[test]
 fn products_of_many_factors_lose_nothing() {
@@ -364,8 +415,8 @@ fn indices_that_mean_nothing_are_refused() {
     let nothing = uniform("0*x1 + 3", 2, "0", "1");
     let refused = nothing.indices().index(Index::SobolFirst, &[0]).unwrap_err().to_string();
     assert!(refused.contains("which is 0"), "{refused}");
-    // Four features of one term that are no factors.
-    let wide = uniform("sqrt(1 + x1 + x2 + x3 + x4)", 4, "0", "1");
+    // Four features of one term that are no factors, and a kink that moves.
+    let wide = uniform("sqrt(1 + abs(x1 - x2) + x3 + x4)", 4, "0", "1");
     let refused = wide.indices().index(Index::AleDerivativeSd, &[0]).unwrap_err().to_string();
     assert!(refused.contains("cannot be integrated one by one"), "{refused}");
     let copula = at("friedman1-copula", "rho=0.7;noise_features=1");

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use fe_core::settings;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::labels::Labels;
+use super::subjects::{ENGINE, INDICES};
 use crate::data::scenarios::Problems;
 use crate::error::{Error, Result, listed, plain_types, suggestion};
 use crate::output::whole_of;
@@ -195,6 +197,11 @@ fn default_metrics() -> Vec<String> {
     vec!["mse".to_owned(), "mae".to_owned()]
 }
 
+/// Keys that must be there, and how they are written.
+const OF_EVERY_STUDY: [(&str, &str); 2] =
+    [("about", "`about = \"Why the study exists.\"`"), ("block", "a table `[[block]]`")];
+const OF_EVERY_BLOCK: [(&str, &str); 2] =
+    [("N", "`N = 1000`"), ("estimator", "a table `[[block.estimator]]` with `name = \"ale\"`")];
 const STUDY_KEYS: &[&str] = &["about", "block", "table", "labels"];
 const BLOCK_KEYS: &[&str] = &[
     "scenario",
@@ -233,6 +240,7 @@ pub fn read(path: &Path) -> Result<StudyFile> {
     let wrong = |message: String| Error::content(path, message);
     let table: Table = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
     check_keys(&table, STUDY_KEYS, "the study").map_err(wrong)?;
+    check_required(&table, OF_EVERY_STUDY, "the study").map_err(wrong)?;
     for (key, known) in [("block", BLOCK_KEYS), ("table", TABLE_KEYS)] {
         let entries = table.get(key).and_then(Value::as_array);
         for (i, entry) in entries.into_iter().flatten().enumerate() {
@@ -241,12 +249,43 @@ pub fn read(path: &Path) -> Result<StudyFile> {
                 if key == "block" && entry.contains_key("snr") && !fits {
                     return Err(wrong(format!("`snr` in block {}: {NO_TARGET}", i + 1)));
                 }
+                if key == "block" {
+                    check_place(entry, i + 1).map_err(wrong)?;
+                }
                 check_keys(entry, known, &format!("{key} {}", i + 1)).map_err(wrong)?;
+                if key == "block" {
+                    let place = format!("block {}", i + 1);
+                    check_required(entry, OF_EVERY_BLOCK, &place).map_err(wrong)?;
+                }
                 check_lists(entry, &format!("{key} {}", i + 1)).map_err(wrong)?;
             }
         }
     }
     toml::from_str(&text).map_err(|e| wrong(plain_types(&e.to_string())))
+}
+
+/// Refuses a table without what it must have.
+fn check_required(table: &Table, keys: [(&str, &str); 2], place: &str) -> Result<(), String> {
+    match keys.iter().find(|(key, _)| !table.contains_key(*key)) {
+        None => Ok(()),
+        Some((key, form)) => Err(format!("{place} has no `{key}`: write {form}")),
+    }
+}
+
+/// Refuses keys of a block that belong to its estimators.
+fn check_place(block: &Table, number: usize) -> Result<(), String> {
+    let of_estimators = |key: &&String| {
+        let key = key.as_str();
+        let is_option = settings::ALL.iter().any(|setting| setting.option.name == key);
+        !BLOCK_KEYS.contains(&key)
+            && (is_option || ["name", INDICES, ENGINE, "preset"].contains(&key))
+    };
+    match block.keys().find(of_estimators) {
+        None => Ok(()),
+        Some(key) => Err(format!(
+            "`{key}` in block {number} belongs to an estimator: write it under `[[block.estimator]]`"
+        )),
+    }
 }
 
 /// Lists that may be empty: a study that keeps nothing, and a table of one row or column.

@@ -43,10 +43,10 @@ pub struct Subjects {
 }
 
 /// The key in place of an estimator's name where indices are asked for.
-const INDICES: &str = "indices";
+pub(super) const INDICES: &str = "indices";
 
 /// The key of the engine that estimates them, where it is not this program.
-const ENGINE: &str = "engine";
+pub(super) const ENGINE: &str = "engine";
 
 /// Options of indices, and the least that each may be.
 const OPTIONS: [(&str, usize); 4] =

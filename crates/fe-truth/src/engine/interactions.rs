@@ -76,7 +76,7 @@ impl Components {
 }
 
 /// Replaces values at sets by the mean over sets of their products with −1 for each member that two sets share.
-fn decompose(values: &mut [f64]) {
+pub(super) fn decompose(values: &mut [f64]) {
     let mut step = 1;
     while step < values.len() {
         for pair in values.chunks_exact_mut(2 * step) {

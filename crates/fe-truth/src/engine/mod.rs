@@ -3,11 +3,12 @@
 //! Imports laws, functions and numerical methods; nothing here knows a scenario. Begin with [`Engine`] and
 //! its `mean`: `nested` integrates one feature after the other, `places` sums where laws are integrals themselves,
 //! `memory` keeps what is asked for again, `factors` takes products whose factors share no feature, `shapley`
-//! coalitions, `interactions` variances of Shapley values, `decomposed` means of variances, `averages` means as terms of the features they are not
+//! coalitions, `interactions` variances of Shapley values, `components` variances of all sets of features at once, `decomposed` means of variances, `averages` means as terms of the features they are not
 //! over, `moving` jumps at places that move, `simulation` means over more features than quadrature can take. A term is integrated over the features it reads and no others, and a variance over groups
 //! of terms that share randomness, so that integrals stay of low dimension however many features there are.
 
 pub(crate) mod averages;
+pub(crate) mod components;
 mod decomposed;
 mod factors;
 mod interactions;

@@ -188,6 +188,11 @@ impl<'a> Drawn<'a> {
         }
     }
 
+    /// Length of a row.
+    pub(super) fn dimension(&self) -> usize {
+        self.law.dimension()
+    }
+
     /// Uniform numbers that a row takes.
     pub(super) fn draws(&self) -> usize {
         self.sources.iter().map(Source::draws).sum()

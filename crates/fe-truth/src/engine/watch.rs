@@ -88,7 +88,7 @@ pub(crate) fn in_time(
 }
 
 /// The result of making something, and the evaluations that it took, which are counted elsewhere.
-pub(super) fn with_cost_apart<T>(make: impl FnOnce() -> T) -> (T, f64) {
+pub(crate) fn with_cost_apart<T>(make: impl FnOnce() -> T) -> (T, f64) {
     let before = SPENT.get();
     let made = with_cost(make);
     SPENT.set(before);

@@ -4,6 +4,7 @@
 //! the engine integrates. Interactions are summed over the terms that read what interacts, so that nothing
 //! cancels where there is none.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fe_core::interrupt;
@@ -11,8 +12,9 @@ use fe_core::interrupt;
 use super::curves::{Known, integrated, truth};
 use crate::engine::Engine;
 use crate::engine::averages::MarginalMean;
+use crate::engine::components::Components;
 use crate::engine::shapley::weight;
-use crate::engine::watch::{Watch, is_spent, spend, with_cost, within_budget};
+use crate::engine::watch::{Watch, is_spent, spend, with_cost, with_cost_apart, within_budget};
 use crate::error::Error;
 use crate::function::Term;
 use crate::numeric::quadrature::Estimate;
@@ -33,8 +35,10 @@ const BESIDE_F: f64 = 0.8;
 const OFF: f64 = 4.0;
 /// Times the evaluations of a simulated mean that such a variance may take.
 const ALONG: f64 = 4.0;
-/// Coalitions of which each may take as many evaluations as a simulated mean; of more each may take fewer.
-const MANY_COALITIONS: f64 = 8.0;
+/// Times the evaluations of a simulated mean that the components of a game may take, and the share of the tolerance,
+/// relative to Var f, at which they are told.
+const OF_COMPONENTS: f64 = 32.0;
+const SHARE_OF_COMPONENTS: f64 = 0.25;
 
 /// An index, what it is of, and its value or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +59,7 @@ pub struct Indices<'a> {
     watch: Arc<Watch>,
     variance: OnceLock<Known>,
     effects: OnceLock<Result<Vec<Estimate>, Error>>,
+    games: OnceLock<Vec<Game>>,
     /// Variances of sums of means that several indices are made of.
     made: Mutex<Vec<Made>>,
 }
@@ -64,6 +69,15 @@ struct Made {
     means: Vec<MarginalMean>,
     variance: Estimate,
     cost: f64,
+}
+
+/// Features that share terms or randomness, of which f reads one at least: variances add up over games.
+struct Game {
+    players: Vec<usize>,
+    /// True if some of them depend on each other.
+    is_tied: bool,
+    /// Where a term is too wide to be integrated, with the evaluations that they took.
+    components: OnceLock<(Option<Components>, f64)>,
 }
 
 impl Scenario {
@@ -92,8 +106,8 @@ impl Scenario {
             None => Arc::new(Watch::new(MOST_AT_ONCE, false, &names)),
         };
         let engine = engine.watched(Arc::clone(&watch));
-        let (variance, effects, made) = Default::default();
-        Indices { scenario: self, engine, watch, variance, effects, made }
+        let (variance, effects, games, made) = Default::default();
+        Indices { scenario: self, engine, watch, variance, effects, games, made }
     }
 }
 
@@ -286,14 +300,14 @@ impl Indices<'_> {
             spend(made.cost);
             return made.variance;
         }
-        let (variance, cost) = with_cost(|| self.made_of_means(&means, 1.0));
+        let (variance, cost) = with_cost(|| self.made_of_means(&means));
         if variance.value.is_finite() {
             made().push(Made { means, variance, cost });
         }
         variance
     }
 
-    fn made_of_means(&self, means: &[MarginalMean], share_of_most: f64) -> Estimate {
+    fn made_of_means(&self, means: &[MarginalMean]) -> Estimate {
         if let Some(variance) = self.engine.variance_of_means_of_products(means) {
             return variance;
         }
@@ -311,7 +325,7 @@ impl Indices<'_> {
             }
         }
         let whole = self.whole().value;
-        let most = share_of_most * ALONG * self.watch.most_simulated;
+        let most = ALONG * self.watch.most_simulated;
         let enough = BESIDE_F * self.watch.tolerance * whole;
         let simulated = self.engine.simulated_variance_of_means(means, most, enough);
         simulated.unwrap_or_else(|| Estimate::exact(f64::NAN))
@@ -368,9 +382,46 @@ impl Indices<'_> {
         hard.count() - usize::from(term.angles().is_some())
     }
 
+    /// The components of the game that a feature is in, if some of these terms are too wide to be integrated.
+    fn components(&self, s: usize, terms: &[usize]) -> Option<&Components> {
+        self.too_wide(terms.iter().copied())?;
+        let game = self.games().iter().find(|game| game.players.contains(&s))?;
+        if game.is_tied || game.players.len() > MOST_PLAYERS[0] {
+            return None;
+        }
+        let make = || {
+            let whole = self.whole().value;
+            let most = OF_COMPONENTS * self.watch.most_simulated;
+            let enough = SHARE_OF_COMPONENTS * self.watch.tolerance * whole;
+            self.engine.simulated_components(&game.players, most, enough)
+        };
+        let (components, cost) = game.components.get_or_init(|| with_cost_apart(make));
+        spend(*cost);
+        components.as_ref()
+    }
+
+    /// The variance of a sum of means, or what components tell of it: whichever has the narrower interval, but the latter
+    /// where that is narrow enough.
+    fn variance_told(&self, by_components: Option<Estimate>, means: Vec<MarginalMean>) -> Estimate {
+        let Some(told) = by_components else { return self.variance_of_means(means) };
+        if told.error <= self.watch.tolerance * told.value {
+            return told;
+        }
+        let had_refused = Watch::has_refused();
+        let own = self.variance_of_means(means);
+        if !own.value.is_nan() && own.error <= told.error {
+            return own;
+        }
+        if !had_refused {
+            drop(Watch::reason());
+        }
+        told
+    }
+
     fn variance_of_pd(&self, s: usize) -> Estimate {
-        let terms = self.readers(s).into_iter();
-        self.variance_of_means(terms.map(|term| mean(term, &[s], 1.0)).collect())
+        let terms = self.readers(s);
+        let told = self.components(s, &terms).map(|components| components.component(&[s]));
+        self.variance_told(told, terms.into_iter().map(|term| mean(term, &[s], 1.0)).collect())
     }
 
     /// The effect of a pair, interaction and all.
@@ -382,17 +433,22 @@ impl Indices<'_> {
 
     /// Variance of F_jk − F_j − F_k.
     fn interaction(&self, pair: [usize; 2]) -> Estimate {
-        let terms = self.scenario.terms_of_both(pair).into_iter();
-        let parts = terms.flat_map(|term| {
+        let terms = self.scenario.terms_of_both(pair);
+        let told = self.components(pair[0], &terms).map(|components| components.component(&pair));
+        let parts = terms.into_iter().flat_map(|term| {
             [mean(term, &pair, 1.0), mean(term, &pair[..1], -1.0), mean(term, &pair[1..], -1.0)]
         });
-        self.variance_of_means(parts.collect())
+        self.variance_told(told, parts.collect())
     }
 
     /// Variance of F − F_s − F_rest.
     fn overall(&self, s: usize) -> Estimate {
         let shared = |t: &usize| self.engine.terms[*t].features().len() > 1;
-        let terms: Vec<usize> = self.readers(s).into_iter().filter(shared).collect();
+        let readers = self.readers(s);
+        let terms: Vec<usize> = readers.iter().copied().filter(shared).collect();
+        if self.adds_up(&terms) && terms.len() == readers.len() {
+            return self.total(s).minus(self.variance_of_pd(s));
+        }
         if self.adds_up(&terms) {
             let alone = terms.iter().map(|&term| mean(term, &[s], 1.0));
             return self.total(s).minus(self.variance_of_means(alone.collect()));
@@ -405,12 +461,14 @@ impl Indices<'_> {
 
     /// Mean variance given all other features, of independent ones.
     fn total(&self, s: usize) -> Estimate {
-        let parts = self.readers(s).into_iter().flat_map(|t| {
+        let terms = self.readers(s);
+        let told = self.components(s, &terms).map(|components| components.total(s));
+        let parts = terms.into_iter().flat_map(|t| {
             let others = self.others(t, s);
             let rest = (!others.is_empty()).then(|| mean(t, &others, -1.0));
             [Some(self.itself(t)), rest]
         });
-        self.variance_of_means(parts.flatten().collect())
+        self.variance_told(told, parts.flatten().collect())
     }
 
     /// A term as the mean over nothing.
@@ -454,14 +512,15 @@ impl Indices<'_> {
     fn left_by_ale(&self, effect: Quantity) -> Result<Estimate, Error> {
         let is_read = |s: &usize| !self.engine.readers(*s).is_empty();
         let mut read = (0..self.scenario.dimension()).filter(is_read);
-        if effect == Quantity::Ale && read.all(|s| self.is_apart(s)) {
+        let all: Vec<usize> = (0..self.engine.terms.len()).collect();
+        if self.has_no_jumps(effect, &all) && read.all(|s| self.is_apart(s)) {
             return Ok(self.left_by_pd());
         }
         // A jump of a term of one feature is not in the derivative form of its ALE.
         let terms = if effect == Quantity::Ale {
             self.checked(self.shared_terms())?
         } else {
-            self.checked((0..self.engine.terms.len()).collect())?
+            self.checked(all)?
         };
         let part = self.of_terms(&terms);
         let mut parts: Vec<Arc<Term>> = terms.iter().map(|&t| self.engine.term(t)).collect();
@@ -474,6 +533,11 @@ impl Indices<'_> {
         Ok(self.variance_of(parts))
     }
 
+    /// True if nothing that the terms do is left out of an accumulated effect of either form.
+    fn has_no_jumps(&self, effect: Quantity, terms: &[usize]) -> bool {
+        effect == Quantity::Ale || terms.iter().all(|&t| self.engine.terms[t].is_smooth())
+    }
+
     fn check_levels(&self, effect: Quantity, s: usize) -> Result<(), Error> {
         if effect == Quantity::Ale {
             return Ok(());
@@ -483,10 +547,11 @@ impl Indices<'_> {
 
     fn variance_of_ale(&self, effect: Quantity, s: usize) -> Result<Estimate, Error> {
         self.check_levels(effect, s)?;
-        if effect == Quantity::Ale && self.is_apart(s) {
+        let terms = self.readers(s);
+        if self.is_apart(s) && self.has_no_jumps(effect, &terms) {
             return Ok(self.variance_of_pd(s));
         }
-        let terms = self.checked(self.readers(s))?;
+        let terms = self.checked(terms)?;
         if terms.is_empty() {
             return Ok(Estimate::default());
         }
@@ -498,10 +563,11 @@ impl Indices<'_> {
         for s in pair {
             self.scenario.check_density(s, "a second-order ALE")?;
         }
-        if effect == Quantity::Ale && pair.iter().all(|&s| self.is_apart(s)) {
+        let terms = self.scenario.terms_of_both(pair);
+        if pair.iter().all(|&s| self.is_apart(s)) && self.has_no_jumps(effect, &terms) {
             return Ok(self.interaction(pair));
         }
-        let terms = self.checked(self.scenario.terms_of_both(pair))?;
+        let terms = self.checked(terms)?;
         if terms.is_empty() {
             return Ok(Estimate::default());
         }
@@ -550,15 +616,22 @@ impl Indices<'_> {
 
     fn shapley_effects(&self) -> Result<Vec<Estimate>, Error> {
         let mut effects = vec![Estimate::default(); self.scenario.dimension()];
-        for players in self.games() {
-            let worths = self.worths(&players)?;
-            for (place, &player) in players.iter().enumerate() {
+        for game in self.games() {
+            let read: BTreeSet<usize> =
+                game.players.iter().flat_map(|&s| self.readers(s)).collect();
+            let read: Vec<usize> = read.into_iter().collect();
+            if let Some(components) = self.components(game.players[0], &read) {
+                game.players.iter().for_each(|&s| effects[s] = components.shapley_effect(s));
+                continue;
+            }
+            let worths = self.worths(game)?;
+            for (place, &player) in game.players.iter().enumerate() {
                 let own = 1 << place;
                 let without = (0..worths.len()).filter(|coalition| coalition & own == 0);
                 let gains = without.map(|coalition| {
                     let size = coalition.count_ones() as usize;
                     let gain = worths[coalition | own].minus(worths[coalition]);
-                    gain.times(weight(size, players.len()))
+                    gain.times(weight(size, game.players.len()))
                 });
                 effects[player] = Estimate::sum(gains);
             }
@@ -569,9 +642,11 @@ impl Indices<'_> {
         Ok(effects)
     }
 
-    /// Groups of features that share terms or randomness, of which f reads one at least: variances add up
-    /// over them.
-    fn games(&self) -> Vec<Vec<usize>> {
+    fn games(&self) -> &[Game] {
+        self.games.get_or_init(|| self.found_games())
+    }
+
+    fn found_games(&self) -> Vec<Game> {
         let law = self.engine.law();
         let touch = |a: usize, b: usize| {
             law.related(a, b) || self.engine.terms.iter().any(|t| t.reads(a) && t.reads(b))
@@ -584,14 +659,19 @@ impl Indices<'_> {
             games.push(with.into_iter().flatten().chain([s]).collect());
         }
         games.retain(|game| game.iter().any(|&s| !self.engine.readers(s).is_empty()));
-        games.iter_mut().for_each(|game| game.sort_unstable());
-        games
+        let game = |mut players: Vec<usize>| {
+            players.sort_unstable();
+            let tied = |&a: &usize| players.iter().any(|&b| a != b && law.related(a, b));
+            let is_tied = players.iter().any(tied);
+            Game { players, is_tied, components: OnceLock::new() }
+        };
+        games.into_iter().map(game).collect()
     }
 
     /// Var E[f | X_Q] for each coalition Q of the features of a game, a bit for each.
-    fn worths(&self, players: &[usize]) -> Result<Vec<Estimate>, Error> {
+    fn worths(&self, game: &Game) -> Result<Vec<Estimate>, Error> {
         let law = self.engine.law();
-        let tied = players.iter().any(|&a| players.iter().any(|&b| a != b && law.related(a, b)));
+        let (players, tied) = (&game.players, game.is_tied);
         let most = MOST_PLAYERS[usize::from(tied)];
         if players.len() > most {
             let names: Vec<String> =
@@ -608,7 +688,6 @@ impl Indices<'_> {
         if tied {
             self.checked(terms.clone())?;
         }
-        let share_of_most = (MANY_COALITIONS / 2_f64.powi(players.len() as i32)).min(1.0);
         let worth = |coalition: usize| {
             interrupt::check();
             let inside =
@@ -621,7 +700,7 @@ impl Indices<'_> {
             let means = terms.iter().copied().filter(tells);
             if !tied {
                 let means: Vec<_> = means.map(|term| mean(term, &inside, 1.0)).collect();
-                return self.made_of_means(&means, share_of_most);
+                return self.made_of_means(&means);
             }
             self.variance_of(means.map(|t| self.engine.conditional_mean(t, &inside)).collect())
         };
@@ -654,7 +733,7 @@ mod tests {
             vec![(&[0, 1, 2], 1.0), (&[1], -1.0), (&[0, 2], -1.0)],
         ] {
             let means = sum(&parts);
-            let integrated = indices.made_of_means(&means, 1.0);
+            let integrated = indices.made_of_means(&means);
             assert!(!integrated.simulated && integrated.error < 1e-6, "{parts:?} {integrated:?}");
             let simulated = indices.engine.simulated_variance_of_means(&means, 3e7, 0.0).unwrap();
             let off = (simulated.value - integrated.value).abs();
