@@ -285,7 +285,10 @@ fn what_a_study_lacks_is_named_with_its_form() {
     for (part, words) in [
         ("about = \"a\"\n", ["the study has no `about`", "`about = \"Why"]),
         ("N = 50\n", ["block 1 has no `N`", "`N = 1000`"]),
-        ("[[block.estimator]]\nname = \"ale\"\n", ["block 1 has no `estimator`", "`[[block.estimator]]`"]),
+        (
+            "[[block.estimator]]\nname = \"ale\"\n",
+            ["block 1 has no `estimator`", "`[[block.estimator]]`"],
+        ),
     ] {
         std::fs::write(folder.path().join("study.toml"), whole.replace(part, "")).unwrap();
         let output = program(&["list", "study.toml"], folder.path());

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::labels::Labels;
-use super::subjects::{ENGINE, INDICES};
 use crate::data::scenarios::Problems;
 use crate::error::{Error, Result, listed, plain_types, suggestion};
 use crate::output::whole_of;
@@ -196,6 +195,12 @@ pub(super) fn default_grid() -> Value {
 fn default_metrics() -> Vec<String> {
     vec!["mse".to_owned(), "mae".to_owned()]
 }
+
+/// The key of an estimator in place of its name where indices are asked for.
+pub(super) const INDICES: &str = "indices";
+
+/// The key of the engine that estimates them, where it is not this program.
+pub(super) const ENGINE: &str = "engine";
 
 /// Keys that must be there, and how they are written.
 const OF_EVERY_STUDY: [(&str, &str); 2] =

@@ -10,7 +10,7 @@ use fe_truth::Scenario;
 use toml::{Table, Value};
 
 use super::axis::AxisSource;
-use super::file::{Block, whole};
+use super::file::{Block, ENGINE, INDICES, whole};
 use super::key::Key;
 use super::regions::no_metric;
 use super::{MOST_PLACES, engines, size, sweep};
@@ -41,12 +41,6 @@ pub struct Subjects {
     /// Pairs of them.
     pub pairs: Vec<[usize; 2]>,
 }
-
-/// The key in place of an estimator's name where indices are asked for.
-pub(super) const INDICES: &str = "indices";
-
-/// The key of the engine that estimates them, where it is not this program.
-pub(super) const ENGINE: &str = "engine";
 
 /// Options of indices, and the least that each may be.
 const OPTIONS: [(&str, usize); 4] =

@@ -94,7 +94,7 @@ struct Table<'a> {
     groups: Vec<usize>,
     /// The background: the first row of each group, the second of each, and so on.
     background: Dataset,
-    /// How many groups have a first row, a second one, and so on: so many of the first groups.
+    /// Numbers of groups that have a first row, a second one, and so on: so many of the first groups.
     ranks: Vec<usize>,
     /// Weight and group of each row of the background.
     each: (Vec<f64>, Vec<usize>),

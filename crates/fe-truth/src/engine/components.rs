@@ -4,7 +4,8 @@
 //! On the corners of the box between two independent rows f has components f_v, one for each set v of features, and
 //! E f_v² is the sum over u ⊇ v of σ_u² 2^−|u|, where σ_u² is the variance of the component of u under the law. What is
 //! made of σ_u² is therefore a sum over sets v of E f_v² with weights: 2 for each v with s in it for the total index of
-//! s, and 2/|v| for each of those with |v| odd for its Shapley effect, in which nothing cancels.
+//! s, 4 for those of them with |v| even for its part in interactions, and 2/|v| for those with |v| odd for its Shapley
+//! effect, in which nothing cancels.
 
 use fe_core::interrupt;
 
@@ -24,7 +25,7 @@ pub(crate) struct Components {
     features: Vec<usize>,
     /// Of each randomisation.
     squares: Vec<Vec<f64>>,
-    /// How far values of f that are off themselves put each of them off.
+    /// Bounds of what values of f that are off themselves put each of them off by.
     off: Vec<f64>,
 }
 
@@ -154,6 +155,19 @@ impl Components {
         self.sum(&[s], |_| 2.0)
     }
 
+    /// The variance of all components of several features of which one is given.
+    pub(crate) fn interactions(&self, s: usize) -> Estimate {
+        self.sum(&[s], |size| if size.is_multiple_of(2) { 4.0 } else { 0.0 })
+    }
+
+    /// The variance of all components of several features.
+    pub(crate) fn all_interactions(&self) -> Estimate {
+        self.sum(&[], |size| {
+            let twice = 2.0 * size as f64;
+            if size.is_multiple_of(2) { twice } else { 2.0 - twice }
+        })
+    }
+
     /// The variance of the component of one feature, or of a pair.
     pub(crate) fn component(&self, of: &[usize]) -> Estimate {
         self.sum(of, |size| {
@@ -208,6 +222,8 @@ mod tests {
             (found.component(&[2]), 1.0),
             (found.component(&[1, 3]), 1.0),
             (found.total(0), 8.0),
+            (found.interactions(1), 7.0),
+            (found.all_interactions(), 11.0),
             (found.shapley_effect(3), 15.0 / 4.0),
         ];
         for (found, known) in known {

@@ -76,7 +76,7 @@ struct Game {
     players: Vec<usize>,
     /// True if some of them depend on each other.
     is_tied: bool,
-    /// Where a term is too wide to be integrated, with the evaluations that they took.
+    /// Its components, where a term is too wide to be integrated, and the evaluations that they took.
     components: OnceLock<(Option<Components>, f64)>,
 }
 
@@ -404,7 +404,7 @@ impl Indices<'_> {
     /// where that is narrow enough.
     fn variance_told(&self, by_components: Option<Estimate>, means: Vec<MarginalMean>) -> Estimate {
         let Some(told) = by_components else { return self.variance_of_means(means) };
-        if told.error <= self.watch.tolerance * told.value {
+        if told.error <= OFF * self.watch.tolerance * told.value {
             return told;
         }
         let had_refused = Watch::has_refused();
@@ -444,10 +444,9 @@ impl Indices<'_> {
     /// Variance of F − F_s − F_rest.
     fn overall(&self, s: usize) -> Estimate {
         let shared = |t: &usize| self.engine.terms[*t].features().len() > 1;
-        let readers = self.readers(s);
-        let terms: Vec<usize> = readers.iter().copied().filter(shared).collect();
-        if self.adds_up(&terms) && terms.len() == readers.len() {
-            return self.total(s).minus(self.variance_of_pd(s));
+        let terms: Vec<usize> = self.readers(s).into_iter().filter(shared).collect();
+        if let Some(components) = self.components(s, &terms) {
+            return components.interactions(s);
         }
         if self.adds_up(&terms) {
             let alone = terms.iter().map(|&term| mean(term, &[s], 1.0));
@@ -490,13 +489,27 @@ impl Indices<'_> {
     /// Variance of f less all partial dependences: terms of one feature are in those as they are.
     fn left_by_pd(&self) -> Estimate {
         let terms = self.shared_terms();
-        if self.adds_up(&terms) {
-            let read = |s: &usize| !self.engine.readers(*s).is_empty();
-            let alone = (0..self.scenario.dimension()).filter(read);
-            let effects = Estimate::sum(alone.map(|s| self.variance_of_pd(s)));
-            return self.whole().minus(effects);
+        if !self.adds_up(&terms) {
+            return self.left_of(&terms);
         }
-        let parts = terms.into_iter().flat_map(|t| {
+        if self.games().iter().all(|game| game.players.len() <= MOST_PLAYERS[0]) {
+            return Estimate::sum(self.games().iter().map(|game| {
+                let is_own =
+                    |t: &usize| game.players.iter().any(|&s| self.engine.terms[*t].reads(s));
+                let own: Vec<usize> = terms.iter().copied().filter(is_own).collect();
+                let components = self.components(game.players[0], &own);
+                components.map_or_else(|| self.left_of(&own), Components::all_interactions)
+            }));
+        }
+        let read = |s: &usize| !self.engine.readers(*s).is_empty();
+        let alone = (0..self.scenario.dimension()).filter(read);
+        let effects = Estimate::sum(alone.map(|s| self.variance_of_pd(s)));
+        self.whole().minus(effects)
+    }
+
+    /// Variance of some terms less all of their partial dependences.
+    fn left_of(&self, terms: &[usize]) -> Estimate {
+        let parts = terms.iter().flat_map(|&t| {
             let features = self.engine.terms[t].features();
             [self.itself(t)].into_iter().chain(features.iter().map(move |&s| mean(t, &[s], -1.0)))
         });
