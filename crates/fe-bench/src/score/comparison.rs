@@ -384,6 +384,7 @@ mod tests {
             ("model-exact:theoretical", "liu-product", 0, "ale"),
             ("model:model-exact", "snc", 0, "shapdp"),
             ("empirical:model-exact", "friedman1-copula", 0, "pdp"),
+            ("model-exact:theoretical", "friedman1-copula", 0, "shapdp"),
         ] {
             assert_eq!(meaning(pair, scenario, feature, estimator), Ok(()), "{pair}");
         }
@@ -396,7 +397,6 @@ mod tests {
             ("empirical:shap", "friedman1", 0, "pdp", "pd and shap"),
             ("model-exact:ale", "liu-product", 0, "pdp", "pd and ale of x1 are different"),
             ("model-exact:theoretical", "snc", 0, "rhale", "`ale-derivative` of a sum of trees"),
-            ("model-exact:theoretical", "friedman1-copula", 0, "shapdp", "coalitions of trees"),
         ] {
             let message = meaning(pair, scenario, feature, estimator).unwrap_err();
             assert!(message.contains(why) && message.contains(pair), "{message}");

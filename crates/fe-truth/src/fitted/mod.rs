@@ -6,6 +6,7 @@
 //! probabilities of `joint` over the `cells` between their limits.
 
 mod cells;
+mod given;
 mod joint;
 mod shapley;
 mod steps;
@@ -94,17 +95,8 @@ impl Scenario {
             let others: Vec<usize> = block.iter().copied().filter(|&s| s != feature).collect();
             let is_own = others.len() < block.len();
             let given = (is_own && effect != Quantity::Pd).then_some(feature);
-            let is_shapley = effect == Quantity::Shap;
-            if is_shapley && others.len() > 2 - usize::from(is_own) {
-                let name = |&s: &usize| self.feature_name(s);
-                let names: Vec<String> = block.iter().map(name).collect();
-                return refused(format!(
-                    "{} depend on each other, and of more than two such features coalitions of trees are not integrated",
-                    names.join(", ")
-                ));
-            }
             let mut known = joint.check(&others, given);
-            if is_shapley && is_own {
+            if effect == Quantity::Shap && is_own {
                 known = known.and_then(|()| joint.check(block, None));
             }
             if let Err(reason) = known {
@@ -261,8 +253,11 @@ impl FittedEffects<'_> {
 
     /// Refuses answers that are no numbers: boxes that could not be integrated.
     fn told(&self, effect: Quantity, feature: usize, answers: &[Truth]) -> Result<(), Error> {
-        if self.steps.is_some() && answers.iter().any(|truth| truth.value.is_nan()) {
+        if let Some(steps) = &self.steps
+            && answers.iter().any(|truth| truth.value.is_nan())
+        {
             self.scenario.check_trees(effect, feature)?;
+            steps.check_coalitions(effect)?;
         }
         if let Some(bad) = answers.iter().find(|t| !(t.value + t.abs_error).is_finite()) {
             let what = format!("{effect} of {}", self.scenario.feature_name(feature));
@@ -356,18 +351,16 @@ impl OfSteps<'_> {
 
     /// The effect at points, where it changes between limits too.
     fn between(&self, points: &[f64]) -> Vec<Truth> {
-        match self.effect {
-            Quantity::Shap => self.steps.shap_dependence(self.feature, points),
-            _ => {
-                let mut order: Vec<usize> = (0..points.len()).collect();
-                order.sort_by(|&a, &b| points[a].total_cmp(&points[b]));
-                let sorted: Vec<f64> = order.iter().map(|&i| points[i]).collect();
-                let found = self.steps.marginal_plot(self.feature, &sorted);
-                let mut values = vec![Truth::ZERO; points.len()];
-                order.into_iter().zip(found).for_each(|(i, value)| values[i] = value);
-                values
-            }
-        }
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        order.sort_by(|&a, &b| points[a].total_cmp(&points[b]));
+        let sorted: Vec<f64> = order.iter().map(|&i| points[i]).collect();
+        let found = match self.effect {
+            Quantity::Shap => self.steps.shap_dependence(self.feature, &sorted),
+            _ => self.steps.marginal_plot(self.feature, &sorted),
+        };
+        let mut values = vec![Truth::ZERO; points.len()];
+        order.into_iter().zip(found).for_each(|(i, value)| values[i] = value);
+        values
     }
 
     fn at(&self, curve: &StepCurve, x: f64) -> Truth {

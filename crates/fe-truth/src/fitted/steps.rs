@@ -7,6 +7,7 @@ use fe_core::interrupt;
 use fe_core::model::Boxes;
 
 use super::cells::{Cells, Probability, Side, Total};
+use super::given::SumsGiven;
 use super::joint::{Given, Joint};
 use crate::quantity::{Evaluation, Truth};
 
@@ -79,7 +80,8 @@ impl Sums {
         self.doubt(number);
     }
 
-    fn doubt(&mut self, number: Probability) {
+    /// Adds to the doubt alone what a number adds.
+    pub(super) fn doubt(&mut self, number: Probability) {
         self.error += number.error + 4.0 * f64::EPSILON * number.value.abs();
         self.method = self.method.max(number.method);
     }
@@ -167,30 +169,13 @@ impl<'a> Steps<'a> {
 
     /// The marginal plot at some points of a feature, ascending.
     pub(super) fn marginal_plot(&self, feature: usize, points: &[f64]) -> Vec<Truth> {
-        let given: Vec<Given> = points.iter().map(|&x| self.joint.given(feature, x)).collect();
-        let cells = self.cells(feature);
-        let places: Vec<usize> = points.iter().map(|&x| cells.of(x)).collect();
-        let mut sums = vec![(Total::default(), 0.0, Evaluation::Closed); points.len()];
+        let mut sums = SumsGiven::new(&self.joint, feature, points);
         let mut related = Vec::new();
         self.each(|sides, constant| {
             let apart = self.joint.apart(sides, feature, &mut related).scaled(constant);
-            let own = self.own(feature, sides);
-            let first = places.partition_point(|place| *place < own.from);
-            let last = places.partition_point(|place| *place < own.to);
-            for point in first..last {
-                let all = apart.times(self.joint.of_block(&related, Some(&given[point])));
-                let (sum, error, method) = &mut sums[point];
-                sum.add(all.value);
-                *error += all.error;
-                *method = (*method).max(all.method);
-            }
+            sums.add(sums.inside(self.own(feature, sides)), &related, apart);
         });
-        let truth = |(sum, abs_error, method): (Total, f64, Evaluation)| Truth {
-            value: sum.value(),
-            abs_error,
-            method,
-        };
-        sums.into_iter().map(truth).collect()
+        sums.at_each()
     }
 
     /// Accumulated local effects of a feature with a density, but for a constant: at each limit the mean jump of the
