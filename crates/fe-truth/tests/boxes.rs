@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use fe_core::model::{Boxes, Interval, SmoothTerm, TermSum};
-use fe_truth::{Centring, Error, Evaluation, Quantity, Scenario, Truth};
+use fe_truth::{Centring, Error, Evaluation, PairEffect, Quantity, Scenario, Truth};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -314,6 +314,78 @@ fn shapley_values_under_a_copula_are_sums_over_coalitions() {
             assert!((at_row.value - known_at_row).abs() < 1e-9, "{at_row:?}, {known_at_row}");
         }
     }
+}
+
+/// Effects of two features, whole and interaction, in all centrings.
+#[test]
+fn of_two_features() {
+    let free = "x1 = \"uniform(0, 1)\"\nx2 = \"normal(0.3, 0.5)\"\nx3 = \"exponential(2)\"\n";
+    let tied = "x1 = \"uniform(0, 1)\"\nx2 = \"normal(x1^2, 0.3)\"\nx3 = \"uniform(0, 1)\"\n";
+    for (law, pairs) in [(free, &[[0, 1], [2, 0]][..]), (tied, &[[0, 1], [1, 2]])] {
+        let scenario = boxes().problem(law);
+        let fitted = scenario.effects_of(TermSum::new(3, 0.0).with_boxes(boxes())).unwrap();
+        let points: [&[f64]; 2] = [&[0.12, 0.5, 0.25, 0.9], &[0.65, 0.2, 0.71]];
+        for &features in pairs {
+            let axes = [(0.05, 0.95), (0.1, 0.9)];
+            for centring in [Centring::None, Centring::Start, Centring::Integral, Centring::Data] {
+                for (effect, interaction) in
+                    [(Quantity::Pd, false), (Quantity::Pd, true), (Quantity::Ale, false)]
+                {
+                    let asked = PairEffect { effect, features, axes, centring, interaction };
+                    let what = format!("{asked:?}");
+                    match (fitted.surface(&asked, points), scenario.surface(&asked, points)) {
+                        (Ok(found), Ok(known)) => agree(&found, &known, &what),
+                        (Err(found), Err(_)) => assert!(
+                            centring == Centring::None || effect == Quantity::Ale,
+                            "{what}: {found}"
+                        ),
+                        (found, known) => panic!("{what}: {found:?}, {known:?}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Under a copula of one correlation the other features are integrated over together; a constant is added once.
+#[test]
+fn of_two_features_under_a_copula() {
+    let law = three([0.8; 3]);
+    let scenario = boxes().problem(&law);
+    let sum = || TermSum::new(3, 0.0).with_boxes(boxes());
+    let with_line = sum().with_term(SmoothTerm::linear(3.0, 0));
+    let asked = |effect, interaction| PairEffect {
+        effect,
+        features: [0, 2],
+        axes: [(0.05, 0.95), (0.1, 0.9)],
+        centring: Centring::Data,
+        interaction,
+    };
+    let points: [&[f64]; 2] = [&[0.12, 0.5], &[0.2, 0.71]];
+    let fitted = scenario.effects_of(sum()).unwrap();
+    for interaction in [false, true] {
+        let asked = asked(Quantity::Pd, interaction);
+        let found = fitted.surface(&asked, points).unwrap();
+        agree(&found, &scenario.surface(&asked, points).unwrap(), &format!("{asked:?}"));
+        let both = scenario.effects_of(sum().with_term(SmoothTerm::linear(3.0, 0))).unwrap();
+        let lines = both.surface(&asked, points).unwrap();
+        // The mean of x1 is ½; its interaction with x3 does not change.
+        let of_line = |x: f64| if interaction { 0.0 } else { 3.0 * (x - 0.5) };
+        for (place, (line, own)) in lines.iter().zip(&found).enumerate() {
+            let known = own.value + of_line(points[0][place / 2]);
+            assert!((line.value - known).abs() < 1e-10, "{line:?}, {known}");
+        }
+    }
+    let error = fitted.surface(&asked(Quantity::Ale, false), points).unwrap_err().to_string();
+    assert!(error.contains("where x2 depends on them"), "{error}");
+    let plain = PairEffect { centring: Centring::None, ..asked(Quantity::Pd, false) };
+    let [low, high] = [0.0, 7.0].map(|constant| {
+        let sum = TermSum::new(3, constant).with_boxes(boxes());
+        scenario.effects_of(sum).unwrap().surface(&plain, points).unwrap()[0].value
+    });
+    assert!((high - low - 7.0).abs() < 1e-12);
+    let mplot = PairEffect { effect: Quantity::Mplot, ..plain };
+    assert!(matches!(scenario.effects_of(with_line).unwrap().surface(&mplot, points), Err(_)));
 }
 
 /// Without correlation a copula is the law of independent features, whatever way its boxes are integrated.

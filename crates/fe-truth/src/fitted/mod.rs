@@ -8,6 +8,7 @@
 mod cells;
 mod given;
 mod joint;
+mod pair;
 mod shapley;
 mod steps;
 

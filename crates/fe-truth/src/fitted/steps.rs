@@ -131,7 +131,7 @@ impl<'a> Steps<'a> {
     }
 
     /// The cells of a feature that a box has.
-    fn own(&self, feature: usize, sides: &[Side]) -> Side {
+    pub(super) fn own(&self, feature: usize, sides: &[Side]) -> Side {
         let own = sides.iter().find(|side| side.feature == feature);
         own.copied().unwrap_or(Side { feature, from: 0, to: self.cells(feature).count() })
     }
