@@ -14,9 +14,9 @@ use crate::engines::{External, Place, Workspace};
 use crate::error::caught;
 use crate::record::encode::Encoder;
 use crate::record::{BinCount, Cell};
-use crate::score::Score;
 use crate::score::comparison::{Pair, Side};
 use crate::score::pairs::{ComparingPairs, FirstOfTwo, asked, asked_by, effect_of_model};
+use crate::score::{Metric, Score};
 use crate::study::key::Key;
 use crate::system::clock::Taken;
 
@@ -103,7 +103,10 @@ struct Compare<'a> {
 
 impl Compare<'_> {
     fn record(&self, pair: Pair, key: &Key<&str>, records: &mut Encoder) -> csv::Result<()> {
-        let metrics = &self.task.planned.group.metrics;
+        let metrics = self.task.planned.group.metrics.iter().copied();
+        // A band is around an estimate.
+        let metrics = metrics.filter(|of| pair.first != Side::ModelExact || of.is_of_curves());
+        let metrics: Vec<Metric> = metrics.collect();
         let firsts = match caught(|| self.firsts(pair)) {
             Ok(firsts) => firsts,
             Err(reason) => {
@@ -113,7 +116,7 @@ impl Compare<'_> {
                 });
             }
         };
-        for &metric in metrics {
+        for metric in metrics {
             for (first, asked) in &firsts {
                 let scored = || {
                     let second = self.exact_side(pair.second, asked)?;
