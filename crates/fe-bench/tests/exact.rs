@@ -402,7 +402,7 @@ fn of_two(scenario: &str, estimator: &str) -> String {
         "about = 'a'\n[[block]]\nscenario = '{scenario}'\nfeatures = ['x1:x2']\nN = 80\nsnr = 5\nreplicates = 2\n\
          pairs = ['model-exact:theoretical', 'model:theoretical', 'model:model-exact']\n\
          metrics = ['mse']\ngrid = 5\n[[block.model]]\nname = 'gbdt'\nn_estimators = 20\n\
-         [[block.model]]\nname = 'gam'\nsplines = 6\ninteractions = 'x1:x2'\n[[block.estimator]]\nname = {estimator}\n"
+         [[block.model]]\nname = 'gam'\nsplines = 6\n[[block.estimator]]\nname = {estimator}\n"
     )
 }
 
@@ -426,7 +426,7 @@ fn exact_effects_of_two_features_are_those_by_hand() {
     };
     for (name, of, estimator, interaction, centring) in [
         ("pd", "goldstein", "'pdp'", false, Centring::Data),
-        ("part", "friedman1-copula", "'pdp'\ninteraction = true", true, Centring::Data),
+        ("part", "friedman1", "'pdp'\ninteraction = true", true, Centring::Data),
         ("whole", "snc", "'pdp'\ncenter = 'integral'", false, Centring::Integral),
     ] {
         let cells = run(name, of, estimator);

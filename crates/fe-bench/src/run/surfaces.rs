@@ -155,7 +155,7 @@ impl Compare<'_> {
         surfaces.iter().map(first).collect()
     }
 
-    /// What is exact of a side at the points.
+    /// The exact effect of a side at the points.
     fn exact_side(&self, side: Side, asked: &PairEffect) -> Result<Vec<Truth>, String> {
         let group = self.task.planned.group;
         if side != Side::ModelExact {

@@ -138,7 +138,7 @@ pub fn effect_of_model(
     })
 }
 
-/// What is exact at the points: on all of the grid at once where its constant does not matter. `known` answers a question
+/// Exact values at the points: of all of the grid at once where their constant does not matter. `known` answers a question
 /// with the bits of its numbers.
 fn compared(
     scenario: &Scenario,
@@ -177,7 +177,7 @@ fn compared(
 pub enum FirstOfTwo<'a> {
     /// An estimate.
     Estimate(&'a Surface),
-    /// What is exact at the points.
+    /// An exact effect at the points.
     Exact(Vec<Truth>),
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::cells::{Probability, ROUNDING, Side, Total};
 use super::joint::{Factor, Given, Joint, by_trapezia};
-use super::steps::Sums;
+use super::sums::Sums;
 use crate::quantity::{Evaluation, Truth};
 
 /// Sums, at some values of a feature, of numbers times the probability of sides of its block given that value.

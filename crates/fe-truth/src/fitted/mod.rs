@@ -2,8 +2,8 @@
 //! constants on boxes, exactly, with no data.
 //!
 //! Imports scenarios, answers, the engine and what is below them. Begin with [`Scenario::effects_of`]: smooth terms are
-//! integrated as those of f are; `steps` has the effects of boxes and `shapley` their Shapley values, from the
-//! probabilities of `joint` over the `cells` between their limits.
+//! integrated as those of f are; `steps` has the effects of boxes, `pair` those of two features and `shapley` Shapley values, from
+//! the probabilities of `joint` over the `cells` between their limits, `given` a feature's value where others depend on it.
 
 mod cells;
 mod given;
@@ -11,6 +11,7 @@ mod joint;
 mod pair;
 mod shapley;
 mod steps;
+mod sums;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,7 +21,8 @@ use crate::error::Error;
 use crate::function::Term;
 use crate::quantity::{Centring, Quantity, Truth};
 use crate::scenario::Scenario;
-use steps::{StepCurve, Steps};
+use steps::Steps;
+use sums::StepCurve;
 
 /// Effects of a function under the law of a scenario, each with a bound on its error.
 ///

@@ -178,7 +178,7 @@ impl Steps<'_> {
 
     /// The mean over all other features, averaged over the two: with the weight of each box's sides of these.
     fn mean_of_pair(&self, features: [usize; 2], weight: impl Fn(&[Side]) -> Probability) -> Truth {
-        let mut sums = super::steps::Sums::new(1);
+        let mut sums = super::sums::Sums::new(1);
         self.each_of_pair(features, |sides, number| sums.add(0, 1, number.times(weight(sides))));
         sums.curve().in_cell(0)
     }

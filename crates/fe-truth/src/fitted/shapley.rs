@@ -7,7 +7,8 @@
 use super::cells::{Probability, Side};
 use super::given::SumsGiven;
 use super::joint::Joint;
-use super::steps::{Steps, Sums};
+use super::steps::Steps;
+use super::sums::Sums;
 use crate::error::Error;
 use crate::quantity::{Quantity, Truth};
 
