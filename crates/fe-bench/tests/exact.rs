@@ -12,7 +12,7 @@ use fe_core::estimator;
 use fe_core::model::{Column, Rows};
 use fe_core::{Dataset, Model, Settings};
 use fe_models::{FittedModel, Learner};
-use fe_truth::{Centring, Quantity, Scenario, Truth};
+use fe_truth::{Centring, PairEffect, Quantity, Scenario, Truth};
 
 fn program(arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
@@ -396,6 +396,83 @@ fn constants_are_compared_too() {
     }
 }
 
+/// A study of effects of two features, with an estimator and its options.
+fn of_two(scenario: &str, estimator: &str) -> String {
+    format!(
+        "about = 'a'\n[[block]]\nscenario = '{scenario}'\nfeatures = ['x1:x2']\nN = 80\nsnr = 5\nreplicates = 2\n\
+         pairs = ['model-exact:theoretical', 'model:theoretical', 'model:model-exact']\n\
+         metrics = ['mse']\ngrid = 5\n[[block.model]]\nname = 'gbdt'\nn_estimators = 20\n\
+         [[block.model]]\nname = 'gam'\nsplines = 6\n[[block.estimator]]\nname = {estimator}\n"
+    )
+}
+
+/// Effects of two features: the distance of both exact surfaces is that by hand, whatever rows there are.
+#[test]
+fn exact_effects_of_two_features_are_those_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let run = |name: &str, scenario: &str, estimator: &str| {
+        let compare = if name == "whole" { "grid = 5\ncompare = 'Err'\n" } else { "grid = 5\n" };
+        let study = of_two(scenario, estimator).replace("grid = 5\n", compare);
+        std::fs::write(path.join("study.toml"), study).unwrap();
+        let output = program(&["run", "study.toml", "--seed", "3", "--out", name], path);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut reader = csv::Reader::from_path(path.join(name).join("cells.csv")).unwrap();
+        let names = reader.headers().unwrap().clone();
+        let row = |record: csv::StringRecord| {
+            names.iter().map(str::to_owned).zip(record.iter().map(str::to_owned)).collect()
+        };
+        reader.records().map(|record| row(record.unwrap())).collect::<Vec<HashMap<_, _>>>()
+    };
+    for (name, of, estimator, interaction, centring) in [
+        ("pd", "goldstein", "'pdp'", false, Centring::Data),
+        ("part", "friedman1", "'pdp'\ninteraction = true", true, Centring::Data),
+        ("whole", "snc", "'pdp'\ncenter = 'integral'", false, Centring::Integral),
+    ] {
+        let cells = run(name, of, estimator);
+        let scenario = scenario(of);
+        let axes = [0, 1].map(|feature| scenario.axis(feature));
+        let grids = axes.map(|(lo, hi)| {
+            (0..5).map(|i| lo + (hi - lo) * f64::from(i) / 4.0).collect::<Vec<f64>>()
+        });
+        let asked =
+            PairEffect { effect: Quantity::Pd, features: [0, 1], axes, centring, interaction };
+        let points = [&grids[0][..], &grids[1]];
+        let truth = scenario.surface(&asked, points).unwrap();
+        let model = fitted(&scenario, "gbdt", &[("n_estimators", "20")], 80);
+        let effects = scenario.effects_of(model.sum().unwrap()).unwrap();
+        let own = effects.surface(&asked, points).unwrap();
+        let errors: Vec<f64> = own.iter().zip(&truth).map(|(own, f)| own.value - f.value).collect();
+        // Centred on the grid, or compared as they are.
+        let is_centred = centring == Centring::Data;
+        let mean = if is_centred { errors.iter().sum::<f64>() / 25.0 } else { 0.0 };
+        let known = errors.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / 25.0;
+        let is_it = |cell: &&HashMap<String, String>| {
+            cell["pair"] == "gbdt(n_estimators=20)-exact:theoretical" && cell["replicate"] == "0"
+        };
+        let cell = cells.iter().find(is_it).unwrap();
+        let value: f64 = cell["value"].parse().unwrap();
+        assert!((value - known).abs() < 1e-9 * known, "{name}: {value}, {known}");
+        assert!(cells.iter().all(|cell| cell["status"] == "ok"));
+        // The estimate is near to what it estimates, and the model is not near to f.
+        let mean = |pair: &str| {
+            let own: Vec<f64> = cells
+                .iter()
+                .filter(|cell| cell["pair"].ends_with(pair))
+                .map(|cell| cell["value"].parse().unwrap())
+                .collect();
+            own.iter().sum::<f64>() / own.len() as f64
+        };
+        assert!(mean("-exact") < mean("-exact:theoretical"), "{name}");
+    }
+    let study = of_two("friedman1-copula", "'ale'");
+    std::fs::write(path.join("study.toml"), study).unwrap();
+    let output = program(&["run", "study.toml", "--out", "ale"], path);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("where x3 depends on them"), "{message}");
+}
+
 #[test]
 fn pairs_without_an_exact_effect_are_refused_before_the_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -416,9 +493,11 @@ fn pairs_without_an_exact_effect_are_refused_before_the_run() {
     );
     let message = refused(&[("name = \"pdp\"", "name = \"dale\"")]);
     assert!(message.contains("`ale-derivative` of a sum of trees is not offered"), "{message}");
-    let message =
-        refused(&[("name = \"pdp\"", "name = \"shapdp\""), ("\"snc\"", "\"friedman1-copula\"")]);
-    assert!(message.contains("coalitions of trees are not integrated"), "{message}");
+    let copula = ("scenario = \"snc\"", "scenario = \"friedman1-copula\"\nset = { rho = -0.1 }");
+    for estimator in ["name = \"shapdp\"", "name = \"ale\""] {
+        let message = refused(&[("name = \"pdp\"", estimator), copula]);
+        assert!(message.contains("two at a time where x1 is held"), "{message}");
+    }
     let message = refused(&[("[\"x1\", \"x3\"]", "[\"x1:x3\"]")]);
     assert!(message.contains("effects of one feature"), "{message}");
     let message = refused(&[("name = \"pdp\"", "name = \"regional-pdp\"")]);

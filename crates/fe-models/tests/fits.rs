@@ -4,9 +4,11 @@
 
 mod support;
 
-use fe_core::Dataset;
+use fe_core::estimator::{self, pair};
 use fe_core::indices::{Index, IndexOptions, estimate};
-use fe_core::model::{Column, Rows};
+use fe_core::model::{Column, Model, Rows};
+use fe_core::settings::{BandKind, Settings};
+use fe_core::{Dataset, regional};
 use fe_models::{Learner, Task};
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -253,6 +255,8 @@ fn boosted_trees_tell_how_much_features_interact_without_being_asked_row_by_row(
         estimate(&data, model.as_ref(), &asked, subjects, &options).unwrap()
     });
     assert!(told.model_rows < brute.model_rows / 2, "{} {}", told.model_rows, brute.model_rows);
+    assert!(told.estimates.iter().all(|of| of.by_structure == Some(true)));
+    assert!(brute.estimates.iter().all(|of| of.by_structure == Some(false)));
     for (told, brute) in told.estimates.iter().zip(&brute.estimates) {
         let (own, other) = (told.estimate.as_ref().unwrap(), brute.estimate.as_ref().unwrap());
         assert_close(&[own.value], &[other.value], 1e-11, &format!("{told:?}"));
@@ -260,6 +264,87 @@ fn boosted_trees_tell_how_much_features_interact_without_being_asked_row_by_row(
         assert_close(&errors[..1], &errors[1..], 1e-10, &format!("{told:?}"));
     }
     assert!(told.estimates[9].estimate.as_ref().unwrap().value > 0.1);
+}
+
+/// Of indices that are estimated together some are told by the structure, others ask row by row.
+#[test]
+fn each_index_says_whether_structure_told_it() {
+    let (data, y) = curved(60, 3, 5);
+    let by_structure = |name: &str| {
+        let model = learner(name, &[]).fit(&data, &y, 1).unwrap();
+        let asked = [Index::H2Overall, Index::AleSd, Index::SobolTotal];
+        let options = IndexOptions::default();
+        let found = estimate(&data, model.as_ref(), &asked, (&[0], &[]), &options).unwrap();
+        found.estimates.iter().map(|of| (of.index, of.by_structure)).collect::<Vec<_>>()
+    };
+    let of = |told: [Option<bool>; 3]| {
+        let asked = [Index::H2Overall, Index::AleSd, Index::SobolTotal];
+        asked.into_iter().zip(told).collect::<Vec<_>>()
+    };
+    assert_eq!(by_structure("gbdt"), of([Some(true), Some(true), Some(false)]));
+    assert_eq!(by_structure("linear"), of([None; 3]));
+}
+
+/// An effect's numbers, and whether the structure of the model told them.
+type Told = (Vec<f64>, Option<bool>);
+
+/// The effect of the first feature, or of the first two, by an estimator of any kind.
+fn effect_by(name: &str, data: &Dataset, model: &dyn Model, settings: &Settings) -> Told {
+    if let Some(name) = name.strip_prefix("pair ") {
+        let estimator = pair::from_settings(name, [settings, settings]).unwrap();
+        let found = estimator.estimate(data, model, [0, 1]).unwrap().remove(0);
+        return (found.values, found.record.by_structure);
+    }
+    if name.starts_with("regional") {
+        let regional = regional::from_settings(name, settings).unwrap();
+        let found = regional.fit(data, model, 0).unwrap().remove(0);
+        let leaves = found.tree.leaves().filter_map(|leaf| leaf.effect.as_ref());
+        return (
+            leaves.flat_map(|leaf| leaf.curve.y().to_vec()).collect(),
+            found.record.by_structure,
+        );
+    }
+    let estimator = estimator::from_settings(name, settings).unwrap();
+    let found = estimator.estimate(data, model, 0).unwrap().remove(0);
+    let band = found.confidence.iter().flat_map(|band| band.pointwise.lower.y());
+    let numbers = found.curve.y().iter().chain(band).copied().collect();
+    (numbers, found.record.by_structure)
+}
+
+/// The same numbers to rounding, told by the structure or asked for, and the record says which.
+#[test]
+fn records_say_whether_structure_was_made_use_of() {
+    let (data, y) = curved(80, 3, 5);
+    let fit = |name: &str| learner(name, &[]).fit(&data, &y, 1).unwrap();
+    let [trees, splines, line] = ["gbdt", "gam", "linear"].map(fit);
+    let banded = |name: &str| match name {
+        "ale" | "pdp" | "shapdp" => Some(BandKind::Analytic),
+        _ => None,
+    };
+    for (name, of_trees, of_splines) in [
+        ("pdp", true, true),
+        ("ice", true, true),
+        ("ale", true, false),
+        ("mplot", false, false),
+        ("shapdp", true, false),
+        ("pair pdp", true, true),
+        ("pair ale", true, false),
+        ("regional-pdp", true, true),
+        ("regional-ale", true, false),
+        ("regional-shapdp", true, false),
+    ] {
+        for (model, told) in [(&trees, Some(of_trees)), (&splines, Some(of_splines)), (&line, None)]
+        {
+            let by = |brute| {
+                let settings = Settings { brute, band: banded(name), ..Settings::default() };
+                effect_by(name, &data, model.as_ref(), &settings)
+            };
+            let ((own, by_structure), (other, asked)) = (by(None), by(Some(true)));
+            assert_eq!(by_structure, told, "{name} of {:?}", model.summary());
+            assert_eq!(asked, told.map(|_| false), "{name}");
+            assert_close(&own, &other, 1e-11, name);
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use fe_core::model::{Boxes, Interval, SmoothTerm, TermSum};
-use fe_truth::{Centring, Error, Evaluation, Quantity, Scenario, Truth};
+use fe_truth::{Centring, Error, Evaluation, PairEffect, Quantity, Scenario, Truth};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{ContinuousCDF, Normal};
 
 const INFINITY: f64 = f64::INFINITY;
 
@@ -223,16 +226,247 @@ fn of_a_copula_of_one_correlation() {
     let scenario = fe_truth::scenario("friedman1-copula", &set).unwrap();
     let effects = [Quantity::Pd, Quantity::Ale];
     agree_up_to_constants(&boxes(), &scenario, &witness, &effects);
-    // Of a file the law is known by its correlations, and boxes by two features at a time.
-    let sum = TermSum::new(3, 0.0).with_boxes(boxes());
-    let effects = witness.effects_of(sum).unwrap();
-    let ask = |effect| effects.curve(effect, 0, &[0.5], (0.05, 0.95), Centring::None);
-    let known = witness.curve(Quantity::Pd, 0, &[0.5], (0.05, 0.95), Centring::None);
-    agree(&ask(Quantity::Pd).unwrap(), &known.unwrap(), "pd");
-    let error = ask(Quantity::Ale).unwrap_err().to_string();
-    assert!(error.contains("two at a time where x1 is held"), "{error}");
     let error = scenario.effects_of(TermSum::new(3, 0.0)).err().unwrap();
     assert!(matches!(error, Error::WrongFunction { given: 3, .. }), "{error}");
+}
+
+/// The law of three features of one copula, in the words of a problem file.
+fn three(correlations: [f64; 3]) -> String {
+    let [first, second, third] = correlations;
+    format!(
+        "x1 = \"uniform(0, 1)\"\nx2 = \"beta(2, 3)\"\nx3 = \"normal(0.5, 0.3)\"\n\
+         [copula]\ngaussian = [[\"x1\", \"x2\", {first}], [\"x1\", \"x3\", {second}], [\"x2\", \"x3\", {third}]]\n"
+    )
+}
+
+/// Features of any margins that depend on one variable, each in its own way: with the loadings 0.8, −0.6 and 0.5.
+#[test]
+fn of_a_copula_of_different_loadings() {
+    let scenario = boxes().problem(&three([-0.48, 0.4, -0.3]));
+    let effects = [Quantity::Pd, Quantity::Mplot, Quantity::Ale];
+    agree_up_to_constants(&boxes(), &scenario, &scenario, &effects);
+}
+
+/// Of other correlations boxes are integrated over two features at a time.
+#[test]
+fn of_a_copula_without_a_common_factor() {
+    let scenario = boxes().problem(&three([0.9, 0.5, 0.2]));
+    let effects = scenario.effects_of(TermSum::new(3, 0.0).with_boxes(boxes())).unwrap();
+    let ask = |effect| effects.curve(effect, 0, &[0.5], (0.05, 0.95), Centring::None);
+    let known = scenario.curve(Quantity::Pd, 0, &[0.5], (0.05, 0.95), Centring::None);
+    agree(&ask(Quantity::Pd).unwrap(), &known.unwrap(), "pd");
+    for effect in [Quantity::Ale, Quantity::Shap] {
+        let error = ask(effect).unwrap_err().to_string();
+        assert!(error.contains("two at a time where x1 is held"), "{error}");
+        assert!(scenario.check_trees(effect, 0).is_err());
+    }
+}
+
+/// Shapley values of a box of three features of a copula: with each coalition's worth by nested quadrature of its own.
+#[test]
+fn shapley_values_under_a_copula_are_sums_over_coalitions() {
+    for correlations in [[0.8; 3], [-0.48, 0.4, -0.3]] {
+        let law = three(correlations);
+        let sides = [(0, 0.3, INFINITY), (1, 0.25, 0.6), (2, -INFINITY, 0.55)];
+        let of = |members: &[usize]| {
+            SomeBoxes(vec![(members.iter().map(|&member| sides[member]).collect(), 1.0)])
+        };
+        let whole = of(&[0, 1, 2]);
+        let scenario = whole.problem(&law);
+        let fitted = scenario.effects_of(TermSum::new(3, 0.0).with_boxes(whole.clone())).unwrap();
+        let mean = |members: &[usize]| match members {
+            [] => 1.0,
+            _ => of(members).problem(&law).mean().unwrap().value,
+        };
+        for s in 0..3 {
+            let others: Vec<usize> = (0..3).filter(|&other| other != s).collect();
+            let (axis, points) = (scenario.axis(s), [0.2, 0.4, 0.58]);
+            let found = fitted.curve(Quantity::Shap, s, &points, axis, Centring::None).unwrap();
+            let row: Vec<f64> = (0..3).map(|other| [0.4, 0.3, 0.2][other]).collect();
+            let at_row = fitted.shap_at(&row).unwrap()[s];
+            let (mut known, mut known_at_row) = ([0.0; 3], 0.0);
+            for coalition in 0..4_usize {
+                let is_member = |k: usize| coalition >> k & 1 == 1;
+                let members: Vec<usize> =
+                    (0..2).filter(|&k| is_member(k)).map(|k| others[k]).collect();
+                let outside: Vec<usize> =
+                    (0..2).filter(|&k| !is_member(k)).map(|k| others[k]).collect();
+                let weight = [1.0 / 3.0, 1.0 / 6.0, 1.0 / 3.0][members.len()];
+                let (with, without) = (mean(&outside), mean(&[&outside[..], &[s]].concat()));
+                let inside = |x: f64| if x >= sides[s].1 && x < sides[s].2 { 1.0 } else { 0.0 };
+                known_at_row += weight * (inside(row[s]) * with - without);
+                let plot = match members[..] {
+                    [] => vec![1.0; 3],
+                    _ => {
+                        let problem = of(&members).problem(&law);
+                        let plot = problem.curve(Quantity::Mplot, s, &points, axis, Centring::None);
+                        plot.unwrap().iter().map(|truth| truth.value).collect()
+                    }
+                };
+                for ((known, x), share) in known.iter_mut().zip(points).zip(plot) {
+                    *known += weight * share * (inside(x) * with - without);
+                }
+            }
+            for (found, known) in found.iter().zip(known) {
+                assert!((found.value - known).abs() < 1e-9, "x{}: {found:?}, {known}", s + 1);
+                assert!(found.abs_error < 1e-12, "{found:?}");
+            }
+            assert!((at_row.value - known_at_row).abs() < 1e-9, "{at_row:?}, {known_at_row}");
+        }
+    }
+}
+
+/// Effects of two features, whole and interaction, in all centrings.
+#[test]
+fn of_two_features() {
+    let free = "x1 = \"uniform(0, 1)\"\nx2 = \"normal(0.3, 0.5)\"\nx3 = \"exponential(2)\"\n";
+    let tied = "x1 = \"uniform(0, 1)\"\nx2 = \"normal(x1^2, 0.3)\"\nx3 = \"uniform(0, 1)\"\n";
+    for (law, pairs) in [(free, &[[0, 1], [2, 0]][..]), (tied, &[[0, 1], [1, 2]])] {
+        let scenario = boxes().problem(law);
+        let fitted = scenario.effects_of(TermSum::new(3, 0.0).with_boxes(boxes())).unwrap();
+        let points: [&[f64]; 2] = [&[0.12, 0.5, 0.25, 0.9], &[0.65, 0.2, 0.71]];
+        for &features in pairs {
+            let axes = [(0.05, 0.95), (0.1, 0.9)];
+            for centring in [Centring::None, Centring::Start, Centring::Integral, Centring::Data] {
+                for (effect, interaction) in
+                    [(Quantity::Pd, false), (Quantity::Pd, true), (Quantity::Ale, false)]
+                {
+                    let asked = PairEffect { effect, features, axes, centring, interaction };
+                    let what = format!("{asked:?}");
+                    match (fitted.surface(&asked, points), scenario.surface(&asked, points)) {
+                        (Ok(found), Ok(known)) => agree(&found, &known, &what),
+                        (Err(found), Err(_)) => assert!(
+                            centring == Centring::None || effect == Quantity::Ale,
+                            "{what}: {found}"
+                        ),
+                        (found, known) => panic!("{what}: {found:?}, {known:?}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Under a copula of one correlation the other features are integrated over together; a constant is added once.
+#[test]
+fn of_two_features_under_a_copula() {
+    let law = three([0.8; 3]);
+    let scenario = boxes().problem(&law);
+    let sum = || TermSum::new(3, 0.0).with_boxes(boxes());
+    let with_line = sum().with_term(SmoothTerm::linear(3.0, 0));
+    let asked = |effect, interaction| PairEffect {
+        effect,
+        features: [0, 2],
+        axes: [(0.05, 0.95), (0.1, 0.9)],
+        centring: Centring::Data,
+        interaction,
+    };
+    let points: [&[f64]; 2] = [&[0.12, 0.5], &[0.2, 0.71]];
+    let fitted = scenario.effects_of(sum()).unwrap();
+    for interaction in [false, true] {
+        let asked = asked(Quantity::Pd, interaction);
+        let found = fitted.surface(&asked, points).unwrap();
+        agree(&found, &scenario.surface(&asked, points).unwrap(), &format!("{asked:?}"));
+        let both = scenario.effects_of(sum().with_term(SmoothTerm::linear(3.0, 0))).unwrap();
+        let lines = both.surface(&asked, points).unwrap();
+        // The mean of x1 is ½; its interaction with x3 does not change.
+        let of_line = |x: f64| if interaction { 0.0 } else { 3.0 * (x - 0.5) };
+        for (place, (line, own)) in lines.iter().zip(&found).enumerate() {
+            let known = own.value + of_line(points[0][place / 2]);
+            assert!((line.value - known).abs() < 1e-10, "{line:?}, {known}");
+        }
+    }
+    let error = fitted.surface(&asked(Quantity::Ale, false), points).unwrap_err().to_string();
+    assert!(error.contains("where x2 depends on them"), "{error}");
+    let plain = PairEffect { centring: Centring::None, ..asked(Quantity::Pd, false) };
+    let [low, high] = [0.0, 7.0].map(|constant| {
+        let sum = TermSum::new(3, constant).with_boxes(boxes());
+        scenario.effects_of(sum).unwrap().surface(&plain, points).unwrap()[0].value
+    });
+    assert!((high - low - 7.0).abs() < 1e-12);
+    let mplot = PairEffect { effect: Quantity::Mplot, ..plain };
+    assert!(scenario.effects_of(with_line).unwrap().surface(&mplot, points).is_err());
+}
+
+/// Without correlation a copula is the law of independent features, whatever way its boxes are integrated.
+#[test]
+fn a_copula_without_correlation_is_no_dependence() {
+    let set = [("rho".to_owned(), "0".to_owned())];
+    let tied = fe_truth::scenario("friedman1-copula", &set).unwrap();
+    let free = fe_truth::scenario("friedman1", &[]).unwrap();
+    let ask = |scenario: &Scenario| {
+        let sum = TermSum::new(scenario.dimension(), 0.0).with_boxes(boxes());
+        let fitted = scenario.effects_of(sum).unwrap();
+        let row = [0.5; 7];
+        let curve = |s| {
+            let points = [0.05, 0.3, 0.35, 0.6, 0.71, 0.9];
+            fitted.curve(Quantity::Shap, s, &points, (0.0, 1.0), Centring::None).unwrap()
+        };
+        (0..3).flat_map(curve).chain(fitted.shap_at(&row).unwrap()).collect::<Vec<Truth>>()
+    };
+    agree(&ask(&tied), &ask(&free), "friedman1-copula of rho 0");
+}
+
+/// The mean of Shapley values of simulated rows against simulated rows, by the definition: all orders of the features.
+#[test]
+fn shap_dependence_under_a_copula_is_that_of_simulated_rows() {
+    const ROWS: usize = 40_000;
+    let set = [("rho".to_owned(), "0.7".to_owned()), ("noise_features".to_owned(), "0".to_owned())];
+    let scenario = fe_truth::scenario("friedman1-copula", &set).unwrap();
+    let five = SomeBoxes(vec![
+        (vec![(0, 0.4, INFINITY), (1, -INFINITY, 0.7), (2, 0.3, 0.9), (3, 0.2, INFINITY)], 2.0),
+        (vec![(0, -INFINITY, 0.4), (1, 0.5, INFINITY), (4, 0.1, 0.8)], -3.0),
+        (vec![(1, 0.2, 0.6), (2, -INFINITY, 0.5), (3, 0.35, INFINITY), (4, 0.3, INFINITY)], 4.0),
+        (vec![(0, 0.25, 0.8)], 1.0),
+    ]);
+    let sum = TermSum::new(5, 0.0).with_boxes(five.clone());
+    let fitted = scenario.effects_of(sum).unwrap();
+    let points = [0.3, 0.65];
+    let found = fitted.curve(Quantity::Shap, 0, &points, (0.0, 1.0), Centring::None).unwrap();
+    let inside = |side: &Side, x: f64| f64::from(u8::from(side.1 <= x && x < side.2));
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let normal = Normal::standard();
+    let mut score = move || normal.inverse_cdf(rng.random::<f64>());
+    let (root, rest) = (0.7_f64.sqrt(), 0.3_f64.sqrt());
+    for (found, x) in found.iter().zip(points) {
+        let z = normal.inverse_cdf(x);
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..ROWS {
+            // What ties the features together, given the first of them, and as it is.
+            let ties = [root * z + rest * score(), score()];
+            let [mut row, background] =
+                ties.map(|tie| [(); 5].map(|()| normal.cdf(root * tie + rest * score())));
+            row[0] = x;
+            let value: f64 = five
+                .0
+                .iter()
+                .filter(|(sides, _)| sides[0].0 == 0)
+                .map(|(sides, constant)| {
+                    let n = sides.len();
+                    let others = 0..1_usize << (n - 1);
+                    let gain = others.map(|coalition| {
+                        let k = coalition.count_ones() as usize;
+                        let orders = (1..=k).product::<usize>() * (1..n - k).product::<usize>();
+                        let weight = orders as f64 / (1..=n).product::<usize>() as f64;
+                        let rest = sides[1..].iter().enumerate().map(|(place, side)| {
+                            let from = if coalition >> place & 1 == 1 { &row } else { &background };
+                            inside(side, from[side.0])
+                        });
+                        let own = inside(&sides[0], row[0]) - inside(&sides[0], background[0]);
+                        weight * own * rest.product::<f64>()
+                    });
+                    constant * gain.sum::<f64>()
+                })
+                .sum();
+            sum += value;
+            squares += value * value;
+        }
+        let mean = sum / ROWS as f64;
+        let error = ((squares / ROWS as f64 - mean * mean) / ROWS as f64).sqrt();
+        let apart = (found.value - mean).abs() / error;
+        assert!(apart < 4.0, "at {x}: {found:?}, {mean} ± {error}");
+        assert!(error < 0.02 && found.abs_error < 1e-12);
+    }
 }
 
 /// Terms and boxes add up; a constant has no effect.
@@ -304,10 +538,24 @@ fn questions_without_an_answer_are_refused() {
     }
     assert!(matches!(ask(Quantity::Pd, &[1.5]), Err(Error::OutsideSupport { .. })));
     assert!(matches!(scenario.check_trees(Quantity::Pd, 3), Err(Error::NoSuchFeature { .. })));
-    let copula = fe_truth::scenario("friedman1-copula", &[]).unwrap();
-    assert!(copula.check_trees(Quantity::Ale, 0).is_ok());
-    let error = copula.check_trees(Quantity::Shap, 0).unwrap_err().to_string();
-    assert!(error.contains("coalitions of trees are not integrated"), "{error}");
+    let copula = |rho: &str, noise: &str| {
+        let set = [("rho", rho), ("noise_features", noise)].map(|(k, v)| (k.into(), v.into()));
+        fe_truth::scenario("friedman1-copula", &set).unwrap()
+    };
+    for effect in [Quantity::Ale, Quantity::Shap] {
+        assert!(copula("0.5", "2").check_trees(effect, 0).is_ok());
+        let error = copula("-0.1", "2").check_trees(effect, 0).unwrap_err().to_string();
+        assert!(error.contains("independent given one normal variable"), "{error}");
+    }
+    let sides = |n: usize| (0..n).map(|s| (s, 0.5, INFINITY)).collect();
+    let deep = SomeBoxes(vec![(sides(17), 1.0)]);
+    let scenario = copula("0.5", "13");
+    let effects = scenario.effects_of(TermSum::new(18, 0.0).with_boxes(deep)).unwrap();
+    let ask = |effect, s| effects.curve(effect, s, &[0.5], (0.0, 1.0), Centring::None);
+    assert!(ask(Quantity::Ale, 0).is_ok() && ask(Quantity::Shap, 17).is_ok());
+    let error = ask(Quantity::Shap, 0).unwrap_err().to_string();
+    assert!(error.contains("a leaf tests 17 features that depend on each other"), "{error}");
+    assert!(effects.shap_at(&[0.5; 18]).unwrap_err().to_string().contains("at most 16"));
     let text =
         "f = \"level(s, a: 0, b: 5, c: 1)\"\n[law]\ns = \"categorical(a: 0.2, b: 0.3, c: 0.5)\"\n";
     let words = fe_truth::problem("words", text, &[]).unwrap();

@@ -159,6 +159,7 @@ impl PairAnswer {
             subsample: None,
             rows_outside: 0,
             model_rows: reply.model_rows,
+            by_structure: None,
             // Scores centre it on their points.
             centring: Centring::None,
             centring_constant: 0.0,

@@ -60,6 +60,18 @@ pub enum OfPairs {
     External(External, [AxisChoice; 2]),
 }
 
+impl OfPairs {
+    /// The estimator of this program, if it is one.
+    #[must_use]
+    pub fn estimator(&self) -> Option<&dyn PairEstimator> {
+        match self {
+            Self::Own(estimator) => Some(estimator.as_ref()),
+            Self::Refitted(refitting) => Some(refitting.estimator()),
+            Self::External(..) => None,
+        }
+    }
+}
+
 /// An estimator of this program, or an external one.
 pub enum Implementation {
     /// An estimator of curves of this program.

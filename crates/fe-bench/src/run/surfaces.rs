@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use fe_core::effect::Surface;
 use fe_core::{AxisChoice, Dataset};
+use fe_truth::{FittedEffects, PairEffect, Truth};
 
 use super::context::Task;
 use super::estimate::{Subject, of_parts};
@@ -13,8 +14,9 @@ use crate::engines::{External, Place, Workspace};
 use crate::error::caught;
 use crate::record::encode::Encoder;
 use crate::record::{BinCount, Cell};
-use crate::score::Score;
-use crate::score::pairs::ComparingPairs;
+use crate::score::comparison::{Pair, Side};
+use crate::score::pairs::{ComparingPairs, FirstOfTwo, asked, asked_by, effect_of_model};
+use crate::score::{Metric, Score};
 use crate::study::key::Key;
 use crate::system::clock::Taken;
 
@@ -35,6 +37,13 @@ pub(super) struct OfSplit<'a> {
     pub(super) refits: &'a RefitsOfTask<'a>,
 }
 
+/// A subject, its estimates, where there are any, and its exact effects, where these are compared.
+struct Explained<'a> {
+    subject: &'a Subject<'a>,
+    estimates: Option<Vec<Estimate>>,
+    exact: Result<Vec<FittedEffects<'a>>, String>,
+}
+
 /// Estimates the effect of a pair of all that is compared by every variant, and scores them on the points that all of them
 /// have.
 pub(super) fn record(
@@ -45,15 +54,17 @@ pub(super) fn record(
     records: &mut Encoder,
 ) -> csv::Result<()> {
     let group = task.planned.group;
-    let subjects = subjects.iter().filter(|subject| task.is_estimated(subject));
-    let estimates: Vec<(&Subject<'_>, Vec<Estimate>)> = subjects
-        .map(|subject| {
-            let by = |built| estimate((subject, refits), of, built, rows);
-            (subject, of.estimators.iter().map(by).collect())
-        })
-        .collect();
-    let all = || estimates.iter().flat_map(|(_, of_subject)| of_subject);
-    let found = || all().filter_map(|of| of.found.as_ref().ok()).flatten();
+    let explained = |subject| {
+        let by = |built| estimate((subject, refits), of, built, rows);
+        let all = || of.estimators.iter().map(by).collect();
+        let estimates = task.is_estimated(subject).then(all);
+        Explained { subject, estimates, exact: task.exact(subject) }
+    };
+    let all: Vec<Explained<'_>> = subjects.iter().map(explained).collect();
+    let found = || {
+        let estimates = all.iter().flat_map(|of| &of.estimates).flatten();
+        estimates.filter_map(|of| of.found.as_ref().ok()).flatten()
+    };
     let covered = |side: usize| -> Vec<f64> {
         let has = |x: &f64| found().all(|surface| surface.record.sides[side].axis.contains(*x));
         of.points[side].iter().copied().filter(has).collect()
@@ -64,34 +75,97 @@ pub(super) fn record(
         grid: [&of.points[0], &of.points[1]],
         comparison: group.comparison,
     };
-    let of_subjects = estimates.iter().flat_map(|(subject, estimates)| {
-        group.variants.iter().zip(estimates).map(move |of_variant| (subject, of_variant))
-    });
-    for (subject, (variant, estimate)) in of_subjects {
-        let own = Key { feature2: of.names[1].clone(), ..variant.key.clone() };
-        task.each_pair(subject, (&of.names[0], &own, split), |key| {
-            records.timing(key, estimate.taken, estimate.cells())?;
-            for &metric in &group.metrics {
-                match &estimate.found {
-                    Ok(surfaces) => surfaces.iter().try_for_each(|surface| {
-                        let truths = &group.of_pairs;
-                        let scored =
-                            || Ok(truths.score(&group.scenario, surface, comparing, metric));
-                        let score = caught(scored).unwrap_or_else(Score::failed);
-                        let model_rows = Some(surface.record.model_rows);
-                        let cell = Cell { score, model_rows };
-                        records.cell(key, surface.output, metric.name(), &cell)
-                    })?,
-                    Err(reason) => {
-                        let cell = Cell { score: Score::failed(reason), model_rows: None };
-                        records.cell(key, 0, metric.name(), &cell)?;
-                    }
+    for explained in &all {
+        for (v, variant) in group.variants.iter().enumerate() {
+            let estimate = explained.estimates.as_ref().map(|estimates| &estimates[v]);
+            let own = Key { feature2: of.names[1].clone(), ..variant.key.clone() };
+            task.each_pair(explained.subject, (&of.names[0], &own, split), |pair, key| {
+                if let Some(estimate) = estimate {
+                    records.timing(key, estimate.taken, estimate.cells())?;
                 }
-            }
-            Ok(())
-        })?;
+                let compare = Compare { task, of, v, explained, data: rows.0, comparing };
+                compare.record(pair, key, records)
+            })?;
+        }
     }
     Ok(())
+}
+
+/// A comparison of a subject by one of the variants.
+struct Compare<'a> {
+    task: &'a Task<'a>,
+    of: &'a PreparedPair,
+    v: usize,
+    explained: &'a Explained<'a>,
+    data: Result<&'a Dataset, &'a String>,
+    comparing: ComparingPairs<'a>,
+}
+
+impl Compare<'_> {
+    fn record(&self, pair: Pair, key: &Key<&str>, records: &mut Encoder) -> csv::Result<()> {
+        let metrics = self.task.planned.group.metrics.iter().copied();
+        // A band is around an estimate.
+        let metrics = metrics.filter(|of| pair.first != Side::ModelExact || of.is_of_curves());
+        let metrics: Vec<Metric> = metrics.collect();
+        let firsts = match caught(|| self.firsts(pair)) {
+            Ok(firsts) => firsts,
+            Err(reason) => {
+                return metrics.iter().try_for_each(|metric| {
+                    let cell = Cell { score: Score::failed(&reason), model_rows: None };
+                    records.cell(key, 0, metric.name(), &cell)
+                });
+            }
+        };
+        for metric in metrics {
+            for (first, asked) in &firsts {
+                let scored = || {
+                    let second = self.exact_side(pair.second, asked)?;
+                    first.score(&second, self.comparing, metric)
+                };
+                let score = caught(scored).unwrap_or_else(Score::failed);
+                let (output, model_rows) = match first {
+                    FirstOfTwo::Estimate(surface) => {
+                        (surface.output, Some(surface.record.model_rows))
+                    }
+                    FirstOfTwo::Exact(_) => (0, None),
+                };
+                records.cell(key, output, metric.name(), &Cell { score, model_rows })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first effect of a pair, of each output, with the question that it answers.
+    fn firsts(&self, pair: Pair) -> Result<Vec<(FirstOfTwo<'_>, PairEffect)>, String> {
+        if pair.first == Side::ModelExact {
+            let data = self.data.map_err(Clone::clone)?;
+            let estimator = match &self.of.estimators[self.v] {
+                Ok(built) => built.estimator().ok_or("engines do not explain fitted models")?,
+                Err(reason) => return Err(reason.clone()),
+            };
+            let scenario = &self.task.planned.group.scenario;
+            let asked = asked_by(estimator, scenario, (data, self.of.features))?;
+            let exact = self.exact_side(pair.first, &asked)?;
+            return Ok(vec![(FirstOfTwo::Exact(exact), asked)]);
+        }
+        let estimate = self.explained.estimates.as_ref().map(|estimates| &estimates[self.v]);
+        let estimate = estimate.ok_or_else(|| format!("`{}` was not estimated", pair.first))?;
+        let surfaces = estimate.found.as_ref().map_err(Clone::clone)?;
+        let first = |surface| Ok((FirstOfTwo::Estimate(surface), asked(surface)?));
+        surfaces.iter().map(first).collect()
+    }
+
+    /// The exact effect of a side at the points.
+    fn exact_side(&self, side: Side, asked: &PairEffect) -> Result<Vec<Truth>, String> {
+        let group = self.task.planned.group;
+        if side != Side::ModelExact {
+            return group.of_pairs.truths(&group.scenario, asked, self.comparing);
+        }
+        // Of pairs models are fitted to all rows: there is one.
+        let models = self.explained.exact.as_ref().map_err(Clone::clone)?;
+        let model = models.first().ok_or("there is no model")?;
+        effect_of_model((model, &group.scenario), asked, self.comparing)
+    }
 }
 
 impl Estimate {

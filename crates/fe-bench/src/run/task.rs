@@ -228,7 +228,10 @@ impl<'a> Task<'a> {
     }
 
     /// The exact effects of a subject, where any pair compares one.
-    fn exact<'s>(&self, subject: &'s Subject<'_>) -> Result<Vec<FittedEffects<'s>>, String> {
+    pub(super) fn exact<'s>(
+        &self,
+        subject: &'s Subject<'_>,
+    ) -> Result<Vec<FittedEffects<'s>>, String> {
         let is_asked = |pair: &Pair| pair.sides().contains(&Side::ModelExact);
         match subject {
             Subject::Fitted(model, _) if model.pairs.iter().any(is_asked) => {
@@ -334,12 +337,12 @@ impl<'a> Task<'a> {
         &self,
         subject: &Subject<'_>,
         (feature, own, split): (&str, &Key, &str),
-        mut then: impl FnMut(&Key<&str>) -> csv::Result<()>,
+        mut then: impl FnMut(Pair, &Key<&str>) -> csv::Result<()>,
     ) -> csv::Result<()> {
         let (name, pairs) = self.pairs_of(subject);
-        pairs
-            .iter()
-            .try_for_each(|pair| self.keyed(feature, own, split, &pair.named(name), &mut then))
+        pairs.iter().try_for_each(|pair| {
+            self.keyed(feature, own, split, &pair.named(name), |key| then(*pair, key))
+        })
     }
 
     /// The name and the pairs of a subject.

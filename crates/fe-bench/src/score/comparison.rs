@@ -278,7 +278,8 @@ impl Pair {
                 }
                 (Side::ModelExact, Some(model)) => {
                     let quantity = side.quantity(of.estimand);
-                    check_exact(model, of.scenario, quantity, of.feature).or_else(refuse)?;
+                    let of_trees = || of.scenario.check_trees(quantity, of.feature);
+                    check_exact(model, of_trees).or_else(refuse)?;
                 }
                 _ => {}
             }
@@ -289,18 +290,33 @@ impl Pair {
         }
         refuse(format!("{first} and {second} of x{x} are different curves even without any error"))
     }
+
+    /// Refuses exact effects of two features of a model that there are none of.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn check_exact_of_two(
+        self,
+        (scenario, features): (&Scenario, [usize; 2]),
+        estimand: Estimand,
+        model: ModelKind<'_>,
+    ) -> Result<(), String> {
+        if !self.sides().contains(&Side::ModelExact) {
+            return Ok(());
+        }
+        let of_trees = || scenario.check_trees_of_pair(truth_of(estimand), features);
+        check_exact(model, of_trees).map_err(|reason| format!("pair `{self}`: {reason}"))
+    }
 }
 
-/// Refuses exact effects of a model that there are none of.
+/// Refuses exact effects of a model that there are none of; `of_trees` says which there are of trees.
 fn check_exact(
     model: ModelKind<'_>,
-    scenario: &Scenario,
-    quantity: fe_truth::Quantity,
-    feature: usize,
+    of_trees: impl FnOnce() -> Result<(), fe_truth::Error>,
 ) -> Result<(), String> {
     match model.sum {
         Some(SumKind::Smooth) => Ok(()),
-        Some(SumKind::Trees) => scenario.check_trees(quantity, feature).map_err(|e| e.to_string()),
+        Some(SumKind::Trees) => of_trees().map_err(|e| e.to_string()),
         None => {
             let is_sum = |name: &&str| {
                 fe_models::Learner::new(name, &[]).is_ok_and(|of| of.sum_kind().is_some())
@@ -384,6 +400,7 @@ mod tests {
             ("model-exact:theoretical", "liu-product", 0, "ale"),
             ("model:model-exact", "snc", 0, "shapdp"),
             ("empirical:model-exact", "friedman1-copula", 0, "pdp"),
+            ("model-exact:theoretical", "friedman1-copula", 0, "shapdp"),
         ] {
             assert_eq!(meaning(pair, scenario, feature, estimator), Ok(()), "{pair}");
         }
@@ -396,7 +413,6 @@ mod tests {
             ("empirical:shap", "friedman1", 0, "pdp", "pd and shap"),
             ("model-exact:ale", "liu-product", 0, "pdp", "pd and ale of x1 are different"),
             ("model-exact:theoretical", "snc", 0, "rhale", "`ale-derivative` of a sum of trees"),
-            ("model-exact:theoretical", "friedman1-copula", 0, "shapdp", "coalitions of trees"),
         ] {
             let message = meaning(pair, scenario, feature, estimator).unwrap_err();
             assert!(message.contains(why) && message.contains(pair), "{message}");

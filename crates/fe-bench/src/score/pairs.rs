@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use fe_core::Dataset;
 use fe_core::effect::Surface;
+use fe_core::estimator::pair::PairEstimator;
 use fe_core::indices::Index;
 use fe_core::settings::Centring;
-use fe_truth::{IndexTruth, PairEffect, Quantity, Scenario, Truth};
+use fe_truth::{FittedEffects, IndexTruth, PairEffect, Quantity, Scenario, Truth};
 
 use super::comparison::Comparison;
-use super::estimand::truth_centring;
+use super::estimand::{truth_centring, truth_of};
 use super::metric::ScoringSurface;
 use super::truths::{Cache, bits, remember};
 use super::{Metric, Score};
@@ -63,52 +65,25 @@ impl PairTruths {
         metric: Metric,
     ) -> Score {
         let scored = || {
-            let (compared, left_out) = comparing.counts();
-            if compared == 0 {
-                return Err("no grid point lies within the limits of every estimate".to_owned());
-            }
-            let truths = self.compared(scenario, surface, comparing)?;
-            let ComparingPairs { points, comparison, .. } = comparing;
-            metric.of_surface(&ScoringSurface {
-                surface,
-                points,
-                truths: &truths,
-                comparison,
-                left_out,
-            })
+            let truths = self.truths(scenario, &asked(surface)?, comparing)?;
+            FirstOfTwo::Estimate(surface).score(&truths, comparing, metric)
         };
         scored().unwrap_or_else(Score::failed)
     }
 
-    /// The truth at the points: on all of the grid at once where its constant does not matter.
-    fn compared(
+    /// The truths at the points, centred as they are compared.
+    ///
+    /// # Errors
+    /// The reason why there are none.
+    pub fn truths(
         &self,
         scenario: &Scenario,
-        surface: &Surface,
+        asked: &PairEffect,
         comparing: ComparingPairs<'_>,
     ) -> Result<Vec<Truth>, String> {
-        let asked = asked(surface)?;
-        if comparing.comparison == Comparison::AsTheyAre {
-            let axes = asked.axes.iter().flat_map(|(lo, hi)| [lo, hi]);
-            let numbers = bits(axes.chain(comparing.points.into_iter().flatten()));
-            return Ok(self.surface(scenario, &asked, numbers, comparing.points)?.to_vec());
-        }
-        let of_pd = asked.effect == Quantity::Pd && !asked.interaction;
-        let centring = if of_pd { fe_truth::Centring::None } else { fe_truth::Centring::Data };
-        let axes = asked.features.map(|feature| scenario.axis(feature));
-        let asked = PairEffect { axes, centring, ..asked };
-        let [first, second] = comparing.grid;
-        let numbers = bits(first.iter().chain([&f64::NAN]).chain(second));
-        let all = self.surface(scenario, &asked, numbers, comparing.grid)?;
-        let place = |side: usize, x: &f64| comparing.grid[side].iter().position(|of| of == x);
-        let places = |side: usize| -> Option<Vec<usize>> {
-            comparing.points[side].iter().map(|x| place(side, x)).collect()
-        };
-        let (Some(rows), Some(columns)) = (places(0), places(1)) else {
-            return Err("points that are none of the grid".to_owned());
-        };
-        let row = |i: usize| columns.iter().map(move |&k| i * second.len() + k);
-        Ok(rows.into_iter().flat_map(row).map(|place| all[place]).collect())
+        compared(scenario, asked, comparing, |asked, numbers, points| {
+            self.surface(scenario, asked, numbers, points)
+        })
     }
 
     fn surface(
@@ -149,6 +124,86 @@ impl PairTruths {
     }
 }
 
+/// The exact effect of a fitted model at the points, centred as it is compared.
+///
+/// # Errors
+/// The reason why there is none.
+pub fn effect_of_model(
+    (model, scenario): (&FittedEffects<'_>, &Scenario),
+    asked: &PairEffect,
+    comparing: ComparingPairs<'_>,
+) -> Result<Vec<Truth>, String> {
+    compared(scenario, asked, comparing, |asked, _, points| {
+        model.surface(asked, points).map(Arc::from).map_err(|error| error.to_string())
+    })
+}
+
+/// Exact values at the points: of all of the grid at once where their constant does not matter. `known` answers a question
+/// with the bits of its numbers.
+fn compared(
+    scenario: &Scenario,
+    asked: &PairEffect,
+    comparing: ComparingPairs<'_>,
+    known: impl Fn(&PairEffect, Vec<u64>, [&[f64]; 2]) -> Result<Arc<[Truth]>, String>,
+) -> Result<Vec<Truth>, String> {
+    if comparing.counts().0 == 0 {
+        return Err("no grid point lies within the limits of every estimate".to_owned());
+    }
+    if comparing.comparison == Comparison::AsTheyAre {
+        let axes = asked.axes.iter().flat_map(|(lo, hi)| [lo, hi]);
+        let numbers = bits(axes.chain(comparing.points.into_iter().flatten()));
+        return Ok(known(asked, numbers, comparing.points)?.to_vec());
+    }
+    let of_pd = asked.effect == Quantity::Pd && !asked.interaction;
+    let centring = if of_pd { fe_truth::Centring::None } else { fe_truth::Centring::Data };
+    let axes = asked.features.map(|feature| scenario.axis(feature));
+    let asked = PairEffect { axes, centring, ..*asked };
+    let [first, second] = comparing.grid;
+    let numbers = bits(first.iter().chain([&f64::NAN]).chain(second));
+    let all = known(&asked, numbers, comparing.grid)?;
+    let place = |side: usize, x: &f64| comparing.grid[side].iter().position(|of| of == x);
+    let places = |side: usize| -> Option<Vec<usize>> {
+        comparing.points[side].iter().map(|x| place(side, x)).collect()
+    };
+    let (Some(rows), Some(columns)) = (places(0), places(1)) else {
+        return Err("points that are none of the grid".to_owned());
+    };
+    let row = |i: usize| columns.iter().map(move |&k| i * second.len() + k);
+    Ok(rows.into_iter().flat_map(row).map(|place| all[place]).collect())
+}
+
+/// The first of two effects of a pair of features that are compared: the one that has the error.
+#[derive(Debug)]
+pub enum FirstOfTwo<'a> {
+    /// An estimate.
+    Estimate(&'a Surface),
+    /// An exact effect at the points.
+    Exact(Vec<Truth>),
+}
+
+impl FirstOfTwo<'_> {
+    /// Scores it against what is exact at the points.
+    ///
+    /// # Errors
+    /// The reason why there is no score.
+    pub fn score(
+        &self,
+        truths: &[Truth],
+        comparing: ComparingPairs<'_>,
+        metric: Metric,
+    ) -> Result<Score, String> {
+        let ComparingPairs { points, comparison, .. } = comparing;
+        let left_out = comparing.counts().1;
+        match self {
+            Self::Estimate(surface) => {
+                let of = ScoringSurface { surface, points, truths, comparison, left_out };
+                metric.of_surface(&of)
+            }
+            Self::Exact(own) => metric.of_exact((own, truths), comparison, left_out),
+        }
+    }
+}
+
 /// True if there is a truth that an estimated index can be held against.
 #[must_use]
 pub fn has_truth(index: Index) -> bool {
@@ -168,24 +223,51 @@ pub fn truth_beside(
     scenario.surface(&asked(surface)?, points).map_err(|error| error.to_string())
 }
 
-/// The question whose answer the effect of a pair estimates.
-fn asked(surface: &Surface) -> Result<PairEffect, String> {
-    let record = &surface.record;
-    let centring = match record.centring {
-        // Where the instances lie in their cells makes no difference to the law.
-        Centring::Bins => fe_truth::Centring::Data,
-        // An accumulated effect begins with 0.
-        Centring::None if surface.estimator == "ale" => fe_truth::Centring::Start,
-        other => truth_centring(other)?,
-    };
+/// The question that an estimator of pairs answers on rows, over the axes of a scenario.
+///
+/// # Errors
+/// A centring that no exact effect has.
+pub fn asked_by(
+    estimator: &dyn PairEstimator,
+    scenario: &Scenario,
+    (data, features): (&Dataset, [usize; 2]),
+) -> Result<PairEffect, String> {
+    let effect = truth_of(estimator.estimand());
     Ok(PairEffect {
-        effect: if surface.estimator == "ale" { Quantity::Ale } else { Quantity::Pd },
+        effect,
+        features,
+        axes: features.map(|feature| scenario.axis(feature)),
+        centring: exact_centring(estimator.centring(data, features), effect)?,
+        interaction: estimator.is_interaction(),
+    })
+}
+
+/// The centring of an exact effect that is centred as an estimate of it.
+fn exact_centring(centring: Centring, effect: Quantity) -> Result<fe_truth::Centring, String> {
+    match centring {
+        // Where the instances lie in their cells makes no difference to the law.
+        Centring::Bins => Ok(fe_truth::Centring::Data),
+        // An accumulated effect begins with 0.
+        Centring::None if effect == Quantity::Ale => Ok(fe_truth::Centring::Start),
+        other => truth_centring(other),
+    }
+}
+
+/// The question whose answer the effect of a pair estimates.
+///
+/// # Errors
+/// A centring that no exact effect has.
+pub fn asked(surface: &Surface) -> Result<PairEffect, String> {
+    let record = &surface.record;
+    let effect = if surface.estimator == "ale" { Quantity::Ale } else { Quantity::Pd };
+    Ok(PairEffect {
+        effect,
         features: surface.features,
         axes: [0, 1].map(|side: usize| {
             let axis = record.sides[side].axis;
             (axis.lo(), axis.hi())
         }),
-        centring,
+        centring: exact_centring(record.centring, effect)?,
         interaction: record.interaction,
     })
 }

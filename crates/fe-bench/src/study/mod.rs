@@ -262,7 +262,8 @@ fn expand((number, block): (usize, &Block), problems: &Problems) -> Result<Vec<G
                             let key = bare_key(&grid);
                             let fitting = Fitting { snr, models, key, ..fitting };
                             if of_pairs {
-                                fitting.check_of_pairs()?;
+                                let of = (&*scenario, &subjects.pairs[..]);
+                                fitting.check_of_pairs(block, of, variants)?;
                             }
                             fitting.check(
                                 block,

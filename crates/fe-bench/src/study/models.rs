@@ -183,27 +183,49 @@ impl Fitting {
         Ok(())
     }
 
-    /// Refuses what only effects of one feature are compared by.
-    pub(super) fn check_of_pairs(&self) -> Result<(), String> {
+    /// Refuses what only effects of one feature are compared by, and exact effects of pairs that there are none of.
+    pub(super) fn check_of_pairs(
+        &self,
+        block: &Block,
+        (scenario, pairs): (&fe_truth::Scenario, &[[usize; 2]]),
+        variants: &[Variant],
+    ) -> Result<(), String> {
         let of_models = self.models.iter().flat_map(|model| &model.pairs);
         let is_known = |pair: &&Pair| {
-            matches!(pair.first, Side::Model | Side::Empirical) && pair.second == Side::Theoretical
+            matches!(
+                (pair.first, pair.second),
+                (Side::Model | Side::Empirical | Side::ModelExact, Side::Theoretical)
+                    | (Side::Model, Side::ModelExact)
+            )
         };
         if let Some(pair) = self.pairs.iter().chain(of_models).find(|pair| !is_known(pair)) {
             return Err(format!(
-                "pair `{pair}` is of effects of one feature; those of two are compared as model:theoretical and \
-                 empirical:theoretical"
+                "pair `{pair}` is of effects of one feature; those of two are compared as model:theoretical, \
+                 model-exact:theoretical, model:model-exact and empirical:theoretical"
             ));
         }
         if self.fresh > 0 {
             return Err("`fresh` is of effects of one feature, not of two".to_owned());
         }
-        match self.splits.iter().find(|(_, split)| *split != Split::Train) {
-            Some((name, _)) => Err(format!(
+        if let Some((name, _)) = self.splits.iter().find(|(_, split)| *split != Split::Train) {
+            return Err(format!(
                 "`split` = [\"{name}\"]: effects of two features are those of a fit to all rows, train"
-            )),
-            None => Ok(()),
+            ));
         }
+        let of_models = self.models.iter().filter(|_| !block.force);
+        for (model, pair) in of_models.flat_map(|of| of.pairs.iter().map(move |pair| (of, pair))) {
+            let sum = model.learner.sum_kind();
+            let kind = ModelKind { name: &model.label, has_main_effect: false, sum };
+            let estimands = variants.iter().filter_map(|of| estimand_of(&of.estimator));
+            for estimand in estimands {
+                for &features in pairs {
+                    pair.check_exact_of_two((scenario, features), estimand, kind).map_err(|e| {
+                        format!("{e}; `force = true` has it computed where that is possible")
+                    })?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Refuses bands from refits of a split: they are around the effect of a fit to all rows.

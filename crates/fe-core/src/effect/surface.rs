@@ -50,6 +50,10 @@ pub struct SurfaceRecord {
     pub rows_outside: usize,
     /// Rows whose value the model was asked for.
     pub model_rows: u64,
+    /// True if the structure of the model told values that it was not asked for one by one; none if it has no
+    /// such structure.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub by_structure: Option<bool>,
     /// Centring of the values.
     pub centring: Centring,
     /// Constant subtracted from the values as they came.

@@ -10,7 +10,7 @@ use crate::effect::Effect;
 use crate::error::{Error, Result};
 use crate::estimator::predictions;
 use crate::model::magnitude::MagnitudeProbe;
-use crate::model::structure::Structured;
+use crate::model::structure::watched;
 use crate::model::{Model, Observed};
 use crate::settings::Centring;
 use crate::settings::Settings;
@@ -70,12 +70,10 @@ impl Estimator for Prepared {
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
-        let Some(structured) = Structured::of(model, self.brute) else {
-            return self.by_any_means(data, model, feature);
-        };
-        let mut effects = self.by_any_means(data, &structured, feature)?;
+        let estimate = |model: &dyn Model| self.by_any_means(data, model, feature);
+        let (mut effects, by_structure) = watched(model, self.brute, estimate)?;
         for effect in &mut effects {
-            effect.record.by_structure = Some(structured.was_used());
+            effect.record.by_structure = by_structure;
         }
         Ok(effects)
     }

@@ -388,6 +388,9 @@ pub struct IndexEstimate {
     pub output: usize,
     /// The estimate, or the reason why there is none.
     pub estimate: Result<Measured>,
+    /// True if the structure of the model told values that it was not asked for one by one; none if it has no
+    /// such structure.
+    pub by_structure: Option<bool>,
 }
 
 /// Estimated indices, and what they cost.
@@ -513,7 +516,7 @@ pub fn estimate(
         );
     }
     of.extend(asked.iter().filter(|index| index.order() == 0).map(|&index| (index, Vec::new())));
-    let mut answers: Vec<Option<Answers>> = vec![None; of.len()];
+    let mut answers: Vec<Option<(Answers, Option<bool>)>> = vec![None; of.len()];
     let families: [(Family, Find); 5] = [
         (Family::Dependence, dependence::answers),
         (Family::Accumulated, accumulated::answers),
@@ -534,12 +537,17 @@ pub fn estimate(
             Err(error @ Error::Model(_)) => return Err(error),
             Err(error) => vec![vec![Err(error); question.outputs()]; own.len()],
         };
-        places.into_iter().zip(found).for_each(|(place, answer)| answers[place] = Some(answer));
+        let by_structure = structured.as_ref().map(Structured::was_used);
+        let each = places.into_iter().zip(found);
+        each.for_each(|(place, answer)| answers[place] = Some((answer, by_structure)));
     }
     let mut estimates = Vec::new();
     for output in 0..question.outputs() {
         for ((index, features), answers) in of.iter().zip(&answers) {
-            let estimate = answers.as_ref().and_then(|answers| answers.get(output).cloned());
+            let (estimate, by_structure) = match answers {
+                Some((answers, by_structure)) => (answers.get(output).cloned(), *by_structure),
+                None => (None, None),
+            };
             let none = || Err(Error::Incompatible(format!("`{index}` has no estimate")));
             let (index, features) = (*index, features.clone());
             estimates.push(IndexEstimate {
@@ -547,6 +555,7 @@ pub fn estimate(
                 features,
                 output,
                 estimate: estimate.unwrap_or_else(none),
+                by_structure,
             });
         }
     }

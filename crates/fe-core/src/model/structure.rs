@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::error::Result;
 use crate::model::{Answered, Background, Model, Reach, Rows};
 
 /// A model that remembers whether its structure was made use of, and has none where it is hidden.
@@ -21,15 +22,29 @@ impl<'a> Structured<'a> {
         has_some.then(|| Self { model, is_hidden, was_used: AtomicBool::new(false) })
     }
 
-    /// True if anything was told by the structure.
+    /// True if anything was told by the structure since this was asked last.
     pub(crate) fn was_used(&self) -> bool {
-        self.was_used.load(Ordering::Relaxed)
+        self.was_used.swap(false, Ordering::Relaxed)
     }
 
     fn told(&self) -> &'a dyn Model {
         self.was_used.store(true, Ordering::Relaxed);
         self.model
     }
+}
+
+/// The answer of an estimator about a model whose structure may be hidden, and whether anything was told by that; none of a
+/// model without.
+pub(crate) fn watched<T>(
+    model: &dyn Model,
+    is_hidden: bool,
+    estimate: impl FnOnce(&dyn Model) -> Result<T>,
+) -> Result<(T, Option<bool>)> {
+    let Some(structured) = Structured::of(model, is_hidden) else {
+        return Ok((estimate(model)?, None));
+    };
+    let found = estimate(&structured)?;
+    Ok((found, Some(structured.was_used())))
 }
 
 /// Methods with a default are passed on too; [`Model::predict_along`] and [`Model::predict_changes`] are called by those

@@ -29,6 +29,7 @@ use crate::estimator::ale::levels::LevelChanges;
 use crate::estimator::predictions;
 use crate::estimator::{self, Accumulated, Estimand, Estimator, PartialDependence, ShapDependence};
 use crate::model::magnitude::MagnitudeProbe;
+use crate::model::structure::watched;
 use crate::model::{Model, Observed};
 use crate::settings::{Settings, Splitting};
 use crate::stored::Name;
@@ -66,6 +67,10 @@ pub struct Record {
     pub model_rows: u64,
     /// Rows whose derivative the model was asked for, for all outputs together.
     pub jacobian_rows: u64,
+    /// True if the structure of the model told values that it was not asked for one by one; none if it has no
+    /// such structure.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub by_structure: Option<bool>,
     /// Options of the tree: how regions are split, and when no more.
     pub options: Options,
     /// Heterogeneity up to which differences may be rounding, and nothing is split.
@@ -193,6 +198,8 @@ pub struct Regional {
     /// True if that value was asked for, and is no default.
     is_chosen: bool,
     subsample: Option<Subsample>,
+    /// True if the model is asked value by value, whatever its structure tells.
+    brute: bool,
     /// True if inner nodes have effects too.
     inner_effects: bool,
 }
@@ -244,7 +251,6 @@ const NOT_IN_REGIONS: &[&str] = &[
     "shapley_values",
     "importance",
     "mean_prediction",
-    "brute",
     "band",
     "level",
     "resamples",
@@ -324,6 +330,7 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Regional> {
         is_chosen: settings.heterogeneity.is_some(),
         method: (info.method)(settings)?,
         subsample: Subsample::new(settings.subsample, settings.subsample_seed)?,
+        brute: settings.brute.unwrap_or_default(),
         inner_effects: false,
     })
 }
@@ -398,6 +405,18 @@ impl Regional {
         model: &dyn Model,
         feature: usize,
     ) -> Result<Vec<RegionalEffect>> {
+        let fit = |model: &dyn Model| self.by_any_means(data, model, feature);
+        let (mut effects, by_structure) = watched(model, self.brute, fit)?;
+        effects.iter_mut().for_each(|effect| effect.record.by_structure = by_structure);
+        Ok(effects)
+    }
+
+    fn by_any_means(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        feature: usize,
+    ) -> Result<Vec<RegionalEffect>> {
         data.check_complete()?;
         self.check((data, model), feature)?;
         let heterogeneity = self.heterogeneity_of(data, feature)?;
@@ -451,6 +470,7 @@ impl Regional {
                 subsample: subsample.cloned(),
                 model_rows: observed.model_rows() + explained_rows,
                 jacobian_rows: observed.partial_rows(),
+                by_structure: None,
                 options: self.options,
                 floor,
             },

@@ -31,7 +31,7 @@ pub(super) struct Given {
     /// One for each feature of the block but that.
     tables: Vec<(usize, Table)>,
     /// Weights of the values of the common factor.
-    weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
 }
 
 impl Joint {
@@ -132,7 +132,7 @@ impl Joint {
     /// True if features of a block are independent given one normal variable, and too many to be taken in pairs.
     fn has_factor(&self, feature: usize) -> bool {
         let (members, block) = self.law().block_of(feature);
-        members.len() > 2 && block.common_factor().is_some()
+        members.len() > 2 && block.common_factor(0).is_some()
     }
 
     /// The feature up to which, and given which, sides of a block can be integrated; the reason where they cannot.
@@ -160,8 +160,8 @@ impl Joint {
                 let given = given.map_or(String::new(), |s| format!(" where {} is held", name(s)));
                 Err(format!(
                     "{} depend on each other, and of such the probability of a box is integrated over two at \
-                     a time{given}, or over any number of features that have one correlation of at \
-                     least 0 in a Gaussian copula",
+                     a time{given}, or over any number of features of a Gaussian copula that are independent \
+                     given one normal variable, as with one correlation of at least 0",
                     all.join(", ")
                 ))
             }
@@ -187,7 +187,8 @@ impl Joint {
             (other, self.cells[other].table(&*conditional, self.engine.doubt()))
         };
         let tables = others.map(table).collect();
-        let weights = match block.common_factor().filter(|_| members.len() > 2) {
+        let place = members.iter().position(|other| *other == feature).unwrap_or(0);
+        let weights = match block.common_factor(place).filter(|_| members.len() > 2) {
             None => Vec::new(),
             Some(loading) => {
                 let sd = ((1.0 - loading) * (1.0 + loading)).sqrt();
@@ -198,6 +199,12 @@ impl Joint {
             }
         };
         Given { tables, weights }
+    }
+
+    /// Values of the variable that ties the block of a feature together, where there is one: how many they are, and the
+    /// probability of sides of the block at each.
+    pub(super) fn at_factor(&self, feature: usize) -> Option<&Factor> {
+        self.has_factor(feature).then(|| self.factor(feature))
     }
 
     fn factor(&self, feature: usize) -> &Factor {
@@ -344,8 +351,15 @@ fn integrated((from, to): (f64, f64), f: &dyn Fn(f64) -> Vec<f64>) -> (Vec<f64>,
     (sums, error)
 }
 
+/// The sum of weighted numbers, evenly spaced, and a bound on its error: every other one has half of it.
+pub(super) fn by_trapezia(weighted: impl Iterator<Item = f64>) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    weighted.enumerate().for_each(|(k, number)| sums[k % 2] += number);
+    [sums[0] + sums[1], (sums[0] - sums[1]).abs()]
+}
+
 /// Features of a block that are independent given a standard normal variable: probabilities at its values.
-struct Factor {
+pub(super) struct Factor {
     /// Evenly spaced.
     values: Vec<f64>,
     step: f64,
@@ -361,13 +375,14 @@ const FARTHEST: f64 = 10.0;
 impl Factor {
     fn of(law: &Law, feature: usize, cells: &[Cells]) -> Self {
         let (members, block) = law.block_of(feature);
-        let loading = block.common_factor().unwrap_or(0.0);
+        let loading = |local| block.common_factor(local).unwrap_or(0.0);
+        let squares: Vec<f64> = (0..members.len()).map(|local| loading(local).powi(2)).collect();
         // Integrands are normal distribution functions, one for each feature, times a normal density: the rule of
         // trapezia is exact to rounding once its steps are shorter than the scale of their product (Trefethen & Weideman
         // 2014), and half as long here, so that every other value is a check.
-        let square = loading * loading;
-        let count = members.len() as f64;
-        let scale = ((1.0 - square) / (1.0 + count * square)).sqrt();
+        let largest = squares.iter().fold(0.0_f64, |largest, square| largest.max(*square));
+        let sharp: f64 = squares.iter().map(|square| square / (1.0 - square)).sum();
+        let scale = (1.0 / (1.0 - largest) + sharp).sqrt().recip();
         let half = (FARTHEST / (0.375 * scale)).ceil() as usize;
         let step = FARTHEST / half as f64;
         let values: Vec<f64> = (0..=2 * half).map(|k| k as f64 * step - FARTHEST).collect();
@@ -386,21 +401,29 @@ impl Factor {
         Self { values, step, weights, before }
     }
 
+    /// Multiplies numbers at the values by the probabilities of sides there.
+    pub(super) fn multiply(&self, numbers: &mut [f64], sides: &[Side]) {
+        let size = self.values.len();
+        for side in sides {
+            let Some((_, before)) = self.before.iter().find(|(of, _)| *of == side.feature) else {
+                continue;
+            };
+            let [from, to] = [side.from, side.to].map(|cell| &before[cell * size..][..size]);
+            let probabilities = from.iter().zip(to).map(|(from, to)| to - from);
+            numbers.iter_mut().zip(probabilities).for_each(|(number, p)| *number *= p);
+        }
+    }
+
+    /// Number of values.
+    pub(super) fn size(&self) -> usize {
+        self.values.len()
+    }
+
     /// The mean of the product of the probabilities of sides, with weights of the values.
     fn mean(&self, sides: &[Side], weights: &[f64]) -> Probability {
-        let size = self.values.len();
-        let ends = |side: &Side| {
-            let (_, before) = self.before.iter().find(|(feature, _)| *feature == side.feature)?;
-            Some([side.from, side.to].map(|cell| &before[cell * size..][..size]))
-        };
-        let all: Vec<[&[f64]; 2]> = sides.iter().filter_map(ends).collect();
-        let mut sums = [0.0; 2];
-        for (k, &weight) in weights.iter().enumerate() {
-            sums[k % 2] +=
-                all.iter().fold(weight, |product, [from, to]| product * (to[k] - from[k]));
-        }
-        let value = sums[0] + sums[1];
-        let error = (sums[0] - sums[1]).abs() + 4.0 * ROUNDING;
-        Probability { value, error, method: Evaluation::Quadrature }
+        let mut products = weights.to_vec();
+        self.multiply(&mut products, sides);
+        let [value, doubt] = by_trapezia(products.into_iter());
+        Probability { value, error: doubt + 4.0 * ROUNDING, method: Evaluation::Quadrature }
     }
 }

@@ -2,13 +2,16 @@
 //! constants on boxes, exactly, with no data.
 //!
 //! Imports scenarios, answers, the engine and what is below them. Begin with [`Scenario::effects_of`]: smooth terms are
-//! integrated as those of f are; `steps` has the effects of boxes and `shapley` their Shapley values, from the
-//! probabilities of `joint` over the `cells` between their limits.
+//! integrated as those of f are; `steps` has the effects of boxes, `pair` those of two features and `shapley` Shapley values, from
+//! the probabilities of `joint` over the `cells` between their limits, `given` a feature's value where others depend on it.
 
 mod cells;
+mod given;
 mod joint;
+mod pair;
 mod shapley;
 mod steps;
+mod sums;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +21,8 @@ use crate::error::Error;
 use crate::function::Term;
 use crate::quantity::{Centring, Quantity, Truth};
 use crate::scenario::Scenario;
-use steps::{StepCurve, Steps};
+use steps::Steps;
+use sums::StepCurve;
 
 /// Effects of a function under the law of a scenario, each with a bound on its error.
 ///
@@ -94,17 +98,8 @@ impl Scenario {
             let others: Vec<usize> = block.iter().copied().filter(|&s| s != feature).collect();
             let is_own = others.len() < block.len();
             let given = (is_own && effect != Quantity::Pd).then_some(feature);
-            let is_shapley = effect == Quantity::Shap;
-            if is_shapley && others.len() > 2 - usize::from(is_own) {
-                let name = |&s: &usize| self.feature_name(s);
-                let names: Vec<String> = block.iter().map(name).collect();
-                return refused(format!(
-                    "{} depend on each other, and of more than two such features coalitions of trees are not integrated",
-                    names.join(", ")
-                ));
-            }
             let mut known = joint.check(&others, given);
-            if is_shapley && is_own {
+            if effect == Quantity::Shap && is_own {
                 known = known.and_then(|()| joint.check(block, None));
             }
             if let Err(reason) = known {
@@ -261,8 +256,11 @@ impl FittedEffects<'_> {
 
     /// Refuses answers that are no numbers: boxes that could not be integrated.
     fn told(&self, effect: Quantity, feature: usize, answers: &[Truth]) -> Result<(), Error> {
-        if self.steps.is_some() && answers.iter().any(|truth| truth.value.is_nan()) {
+        if let Some(steps) = &self.steps
+            && answers.iter().any(|truth| truth.value.is_nan())
+        {
             self.scenario.check_trees(effect, feature)?;
+            steps.check_coalitions(effect)?;
         }
         if let Some(bad) = answers.iter().find(|t| !(t.value + t.abs_error).is_finite()) {
             let what = format!("{effect} of {}", self.scenario.feature_name(feature));
@@ -356,18 +354,16 @@ impl OfSteps<'_> {
 
     /// The effect at points, where it changes between limits too.
     fn between(&self, points: &[f64]) -> Vec<Truth> {
-        match self.effect {
-            Quantity::Shap => self.steps.shap_dependence(self.feature, points),
-            _ => {
-                let mut order: Vec<usize> = (0..points.len()).collect();
-                order.sort_by(|&a, &b| points[a].total_cmp(&points[b]));
-                let sorted: Vec<f64> = order.iter().map(|&i| points[i]).collect();
-                let found = self.steps.marginal_plot(self.feature, &sorted);
-                let mut values = vec![Truth::ZERO; points.len()];
-                order.into_iter().zip(found).for_each(|(i, value)| values[i] = value);
-                values
-            }
-        }
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        order.sort_by(|&a, &b| points[a].total_cmp(&points[b]));
+        let sorted: Vec<f64> = order.iter().map(|&i| points[i]).collect();
+        let found = match self.effect {
+            Quantity::Shap => self.steps.shap_dependence(self.feature, &sorted),
+            _ => self.steps.marginal_plot(self.feature, &sorted),
+        };
+        let mut values = vec![Truth::ZERO; points.len()];
+        order.into_iter().zip(found).for_each(|(i, value)| values[i] = value);
+        values
     }
 
     fn at(&self, curve: &StepCurve, x: f64) -> Truth {

@@ -5,9 +5,12 @@
 //! the coefficients of a product of polynomials, one for each block.
 
 use super::cells::{Probability, Side};
+use super::given::SumsGiven;
 use super::joint::Joint;
-use super::steps::{Steps, Sums};
-use crate::quantity::Truth;
+use super::steps::Steps;
+use super::sums::Sums;
+use crate::error::Error;
+use crate::quantity::{Quantity, Truth};
 
 /// Probabilities that the members of a coalition are inside: those of the law, or 0 and 1 at a row.
 enum Inside<'a> {
@@ -18,21 +21,32 @@ enum Inside<'a> {
 }
 
 impl Inside<'_> {
-    fn of(&self, joint: &Joint, side: Side) -> Probability {
+    /// The probability that sides of one block are inside.
+    fn of(&self, joint: &Joint, sides: &[Side]) -> Probability {
         match self {
-            Self::Law => joint.table(side.feature).of(side),
+            Self::Law => joint.of_block(sides, None),
             Self::Row(cells) => {
-                let is_inside = (side.from..side.to).contains(&cells[side.feature]);
+                let contains = |side: &Side| (side.from..side.to).contains(&cells[side.feature]);
+                let is_inside = sides.iter().all(contains);
                 Probability { value: f64::from(u8::from(is_inside)), ..Probability::ONE }
             }
         }
     }
+}
 
-    fn of_both(&self, joint: &Joint, [a, b]: [Side; 2]) -> Probability {
-        match self {
-            Self::Law => joint.of_block(&[a, b], None),
-            Self::Row(_) => self.of(joint, a).times(self.of(joint, b)),
+/// Most sides of one block of which all coalitions are summed.
+const MOST_RELATED: usize = 16;
+
+/// Visits all coalitions of sides of one block: those inside, and those outside.
+fn each_coalition(sides: &[Side], mut visit: impl FnMut(&[Side], &[Side])) {
+    let (mut inside, mut outside) = (Vec::new(), Vec::new());
+    for members in 0..1_usize << sides.len() {
+        inside.clear();
+        outside.clear();
+        for (place, side) in sides.iter().enumerate() {
+            if members >> place & 1 == 1 { inside.push(*side) } else { outside.push(*side) }
         }
+        visit(&inside, &outside);
     }
 }
 
@@ -46,31 +60,34 @@ fn worths(
 ) {
     sums.clear();
     sums.push(Probability::ONE);
+    let (mut block, mut polynomial) = (Vec::new(), Vec::new());
     for (i, &side) in sides.iter().enumerate().filter(|(_, side)| counts(side)) {
-        let mut partners = sides
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| counts(other))
-            .filter(|(j, other)| *j != i && joint.are_related(other.feature, side.feature));
-        let polynomial: &[Probability] = match (partners.next(), partners.next()) {
-            (None, _) => &[joint.table(side.feature).of(side), inside.of(joint, side)],
-            (Some((j, _)), None) if j < i => continue,
-            (Some((_, &other)), None) => {
-                let [p, q] = [side, other].map(|side| joint.table(side.feature).of(side));
-                let [a, b] = [side, other].map(|side| inside.of(joint, side));
-                let one = a.times(q).plus(b.times(p));
-                &[joint.of_block(&[side, other], None), one, inside.of_both(joint, [side, other])]
-            }
-            _ => &[Probability { value: f64::NAN, ..Probability::ONE }],
-        };
-        multiply(sums, polynomial);
+        let is_tied = |other: &&Side| joint.are_related(other.feature, side.feature);
+        if sides[..i].iter().any(|other| is_tied(&other)) {
+            continue;
+        }
+        block.clear();
+        block.extend(sides[i..].iter().filter(is_tied));
+        polynomial.clear();
+        if block.len() > MOST_RELATED {
+            polynomial.push(UNKNOWN);
+        } else {
+            polynomial.resize(block.len() + 1, ZERO);
+            each_coalition(&block, |within, outside| {
+                let worth = joint.of_block(outside, None).times(inside.of(joint, within));
+                polynomial[within.len()] = polynomial[within.len()].plus(worth);
+            });
+        }
+        multiply(sums, &polynomial);
     }
 }
 
+const ZERO: Probability = Probability { value: 0.0, ..Probability::ONE };
+const UNKNOWN: Probability = Probability { value: f64::NAN, ..Probability::ONE };
+
 fn multiply(sums: &mut Vec<Probability>, polynomial: &[Probability]) {
-    let zero = Probability { value: 0.0, ..Probability::ONE };
     let before = std::mem::take(sums);
-    sums.resize(before.len() + polynomial.len() - 1, zero);
+    sums.resize(before.len() + polynomial.len() - 1, ZERO);
     for (i, sum) in before.iter().enumerate() {
         for (j, factor) in polynomial.iter().enumerate() {
             sums[i + j] = sums[i + j].plus(sum.times(*factor));
@@ -84,7 +101,7 @@ fn shared(sums: &[Probability], further: usize, others: usize) -> Probability {
     let n = others as f64;
     // 1 / ((n + 1) C(n, k)).
     let mut weight = 1.0 / (n + 1.0);
-    let mut total = Probability { value: 0.0, ..Probability::ONE };
+    let mut total = ZERO;
     for k in 0..=others {
         if let Some(sum) = k.checked_sub(further).and_then(|place| sums.get(place)) {
             total = total.plus(sum.scaled(weight));
@@ -94,54 +111,73 @@ fn shared(sums: &[Probability], further: usize, others: usize) -> Probability {
     total
 }
 
+/// A box as a game of one of its features.
+struct Game<'a> {
+    joint: &'a Joint,
+    own: Side,
+    /// The sides of the features that depend on it.
+    related: &'a [Side],
+    /// Number of the other sides.
+    others: usize,
+    /// Sums of worths over the coalitions of sides that do not depend on the feature.
+    sums: &'a [Probability],
+}
+
+impl Game<'_> {
+    /// Visits each coalition of the features that depend on this one: its members, and the factors of the probability that
+    /// they are inside, with the feature inside as well, and with it outside, summed over all other coalitions with the
+    /// weights of a Shapley value.
+    fn each(&self, mut visit: impl FnMut(&[Side], [Probability; 2])) {
+        if self.related.len() >= MOST_RELATED {
+            return visit(&[], [UNKNOWN; 2]);
+        }
+        let mut with_own = Vec::new();
+        each_coalition(self.related, |members, outside| {
+            let share = shared(self.sums, members.len(), self.others);
+            with_own.clear();
+            with_own.extend(outside.iter().chain([&self.own]));
+            visit(members, [outside, &with_own].map(|o| share.times(self.joint.of_block(o, None))));
+        });
+    }
+}
+
 impl Steps<'_> {
-    /// SHAP dependence of a feature at some points: the mean of its Shapley value given its value.
+    /// SHAP dependence of a feature at some points, ascending: the mean of its Shapley value given its value.
     pub(super) fn shap_dependence(&self, feature: usize, points: &[f64]) -> Vec<Truth> {
         let joint = &self.joint;
-        let cells = self.cells(feature);
-        let is_alone = joint.is_alone(feature);
-        let given = points.iter().filter(|_| !is_alone).map(|&x| joint.given(feature, x));
-        let given: Vec<_> = given.collect();
-        let mut steps = Sums::new(cells.count());
-        let mut own_sums: Vec<Sums> = given.iter().map(|_| Sums::new(1)).collect();
-        let places: Vec<usize> = points.iter().map(|&x| cells.of(x)).collect();
+        let mut values = SumsGiven::new(joint, feature, points);
         let (mut sums, mut related) = (Vec::new(), Vec::new());
         self.each(|sides, constant| {
             let Some(&own) = sides.iter().find(|side| side.feature == feature) else { return };
             joint.related(sides, feature, &mut related);
             let counts = |side: &Side| !joint.are_related(side.feature, feature);
             worths(joint, sides, &Inside::Law, counts, &mut sums);
-            let shares = shared(&sums, 0, sides.len() - 1).scaled(constant);
-            let share = joint.table(feature).of(own);
-            let Some(&other) = related.first() else {
-                steps.add(own.from, own.to, shares);
-                steps.add(0, cells.count(), shares.times(share).scaled(-1.0));
-                return;
-            };
-            if related.len() > 1 {
-                steps.jump(0, Probability { value: f64::NAN, ..Probability::ONE });
-                return;
-            }
-            // The other one outside the coalition has its own law, inside it that given the feature.
-            steps.add(own.from, own.to, shares.times(joint.table(other.feature).of(other)));
-            let both = joint.of_block(&[own, other], None);
-            steps.add(0, cells.count(), shares.times(both).scaled(-1.0));
-            // Under the law coalitions of the others are worth as much as the rest of them are, so that with the other one
-            // inside their sum is the same.
-            for ((given, sums), place) in given.iter().zip(&mut own_sums).zip(&places) {
-                let inside = shares.times(joint.of_block(&related, Some(given)));
-                if (own.from..own.to).contains(place) {
-                    sums.add(0, 1, inside);
-                }
-                sums.add(0, 1, inside.times(share).scaled(-1.0));
-            }
+            let others = sides.len() - 1;
+            let game = Game { joint, own, related: &related, others, sums: &sums };
+            game.each(|members, [with, without]| {
+                values.add(values.inside(own), members, with.scaled(constant));
+                values.add(values.all(), members, without.scaled(-constant));
+            });
         });
-        let steps = steps.curve();
-        let at = |(i, place): (usize, &usize)| {
-            let smooth = own_sums.get(i).map_or(Truth::ZERO, |sums| sums.curve().in_cell(0));
-            steps.in_cell(*place).plus(smooth)
-        };
-        places.iter().enumerate().map(at).collect()
+        values.at_each()
+    }
+
+    /// Refuses Shapley values of boxes with too many sides of one block.
+    pub(super) fn check_coalitions(&self, effect: Quantity) -> Result<(), Error> {
+        let mut most = 0;
+        self.each(|sides, _| {
+            let tied = |a: &Side| {
+                sides.iter().filter(|b| self.joint.are_related(a.feature, b.feature)).count()
+            };
+            most = sides.iter().map(tied).fold(most, usize::max);
+        });
+        if effect != Quantity::Shap || most <= MOST_RELATED {
+            return Ok(());
+        }
+        let reason = format!(
+            "a leaf tests {most} features that depend on each other; at most {MOST_RELATED} are shared out among"
+        );
+        Err(Error::JointBoxes { effect: effect.name(), reason })
     }
 
     /// The Shapley value of each feature at a row.
@@ -157,22 +193,14 @@ impl Steps<'_> {
                 joint.related(sides, own.feature, &mut related);
                 let counts = |side: &Side| !joint.are_related(side.feature, own.feature);
                 worths(joint, sides, &inside, counts, &mut sums);
-                let here = inside.of(joint, own);
-                let share = joint.table(own.feature).of(own);
-                let n = sides.len() - 1;
-                let without = shared(&sums, 0, n);
-                let value = match related[..] {
-                    [] => without.times(here.minus(share)),
-                    [other] => {
-                        let of_other = joint.table(other.feature).of(other);
-                        let both = joint.of_block(&[own, other], None);
-                        let with = shared(&sums, 1, n).times(inside.of(joint, other));
-                        let outside = without.times(here.times(of_other).minus(both));
-                        outside.plus(with.times(here.minus(share)))
-                    }
-                    _ => Probability { value: f64::NAN, ..Probability::ONE },
-                };
-                totals[own.feature].add(0, 1, value.scaled(constant));
+                let here = inside.of(joint, &[own]);
+                let others = sides.len() - 1;
+                let game = Game { joint, own, related: &related, others, sums: &sums };
+                game.each(|members, [with, without]| {
+                    let gain = here.times(with).minus(without);
+                    let value = gain.times(inside.of(joint, members));
+                    totals[own.feature].add(0, 1, value.scaled(constant));
+                });
             }
         });
         totals.iter().map(|sums| sums.curve().in_cell(0)).collect()

@@ -6,94 +6,16 @@
 use fe_core::interrupt;
 use fe_core::model::Boxes;
 
-use super::cells::{Cells, Probability, Side, Total};
+use super::cells::{Cells, Side};
+use super::given::SumsGiven;
 use super::joint::{Given, Joint};
-use crate::quantity::{Evaluation, Truth};
+use super::sums::{StepCurve, Sums};
+use crate::quantity::Truth;
 
 /// A function that is constant on boxes, under a law.
 pub(super) struct Steps<'a> {
     boxes: Box<dyn Boxes + 'a>,
     pub(super) joint: Joint,
-}
-
-/// A function of a feature that is constant on cells.
-#[derive(Debug, Clone)]
-pub(super) struct StepCurve {
-    pub(super) values: Vec<f64>,
-    error: f64,
-    method: Evaluation,
-}
-
-impl StepCurve {
-    /// Of a value in each cell.
-    pub(super) fn of(values: Vec<Truth>) -> Self {
-        let error = values.iter().map(|truth| truth.abs_error).fold(0.0, f64::max);
-        let method = values.iter().map(|truth| truth.method).max().unwrap_or(Evaluation::Closed);
-        Self { values: values.into_iter().map(|truth| truth.value).collect(), error, method }
-    }
-
-    pub(super) fn in_cell(&self, cell: usize) -> Truth {
-        Truth { value: self.values[cell], abs_error: self.error, method: self.method }
-    }
-
-    /// The mean with weights of the cells that add up to 1.
-    pub(super) fn mean(&self, weights: impl Iterator<Item = f64>) -> Truth {
-        let value = self.values.iter().zip(weights).map(|(value, weight)| value * weight).sum();
-        let size = self.values.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
-        let abs_error = self.error + 1e-14 * size;
-        Truth { value, abs_error, method: self.method }
-    }
-
-    /// The same less a constant.
-    pub(super) fn less(mut self, constant: Truth) -> Self {
-        self.values.iter_mut().for_each(|value| *value -= constant.value);
-        Self { error: self.error + constant.abs_error, ..self }
-    }
-}
-
-/// Sums of constants with probabilities, at many places of a feature.
-pub(super) struct Sums {
-    /// Changes from each place to the next.
-    changes: Vec<Total>,
-    /// A bound on the error of each sum.
-    error: f64,
-    method: Evaluation,
-}
-
-impl Sums {
-    pub(super) fn new(places: usize) -> Self {
-        let changes = vec![Total::default(); places + 1];
-        Self { changes, error: 0.0, method: Evaluation::Closed }
-    }
-
-    /// Adds a number from one place on and takes it away from another one on.
-    pub(super) fn add(&mut self, from: usize, to: usize, number: Probability) {
-        self.changes[from].add(number.value);
-        self.changes[to].add(-number.value);
-        self.doubt(number);
-    }
-
-    /// Adds a number at one place and all that follow.
-    pub(super) fn jump(&mut self, place: usize, number: Probability) {
-        self.changes[place].add(number.value);
-        self.doubt(number);
-    }
-
-    fn doubt(&mut self, number: Probability) {
-        self.error += number.error + 4.0 * f64::EPSILON * number.value.abs();
-        self.method = self.method.max(number.method);
-    }
-
-    /// The sums at all places.
-    pub(super) fn curve(&self) -> StepCurve {
-        let mut sum = Total::default();
-        let changes = self.changes[..self.changes.len() - 1].iter();
-        let values = changes.map(|change| {
-            sum.add(change.value());
-            sum.value()
-        });
-        StepCurve { values: values.collect(), error: self.error, method: self.method }
-    }
 }
 
 impl<'a> Steps<'a> {
@@ -129,7 +51,7 @@ impl<'a> Steps<'a> {
     }
 
     /// The cells of a feature that a box has.
-    fn own(&self, feature: usize, sides: &[Side]) -> Side {
+    pub(super) fn own(&self, feature: usize, sides: &[Side]) -> Side {
         let own = sides.iter().find(|side| side.feature == feature);
         own.copied().unwrap_or(Side { feature, from: 0, to: self.cells(feature).count() })
     }
@@ -167,30 +89,13 @@ impl<'a> Steps<'a> {
 
     /// The marginal plot at some points of a feature, ascending.
     pub(super) fn marginal_plot(&self, feature: usize, points: &[f64]) -> Vec<Truth> {
-        let given: Vec<Given> = points.iter().map(|&x| self.joint.given(feature, x)).collect();
-        let cells = self.cells(feature);
-        let places: Vec<usize> = points.iter().map(|&x| cells.of(x)).collect();
-        let mut sums = vec![(Total::default(), 0.0, Evaluation::Closed); points.len()];
+        let mut sums = SumsGiven::new(&self.joint, feature, points);
         let mut related = Vec::new();
         self.each(|sides, constant| {
             let apart = self.joint.apart(sides, feature, &mut related).scaled(constant);
-            let own = self.own(feature, sides);
-            let first = places.partition_point(|place| *place < own.from);
-            let last = places.partition_point(|place| *place < own.to);
-            for point in first..last {
-                let all = apart.times(self.joint.of_block(&related, Some(&given[point])));
-                let (sum, error, method) = &mut sums[point];
-                sum.add(all.value);
-                *error += all.error;
-                *method = (*method).max(all.method);
-            }
+            sums.add(sums.inside(self.own(feature, sides)), &related, apart);
         });
-        let truth = |(sum, abs_error, method): (Total, f64, Evaluation)| Truth {
-            value: sum.value(),
-            abs_error,
-            method,
-        };
-        sums.into_iter().map(truth).collect()
+        sums.at_each()
     }
 
     /// Accumulated local effects of a feature with a density, but for a constant: at each limit the mean jump of the

@@ -43,7 +43,7 @@ impl Block for GaussianCopula {
     }
 
     /// Of a correlation that is not negative its root.
-    fn common_factor(&self) -> Option<f64> {
+    fn common_factor(&self, _: usize) -> Option<f64> {
         (self.rho >= 0.0).then(|| self.rho.sqrt())
     }
 

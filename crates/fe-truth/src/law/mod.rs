@@ -303,9 +303,10 @@ pub(crate) trait Block: Send + Sync {
         f64::NAN
     }
 
-    /// Correlation of the normal score of each feature with one standard normal variable, given which all features are
+    /// Correlation of the normal score of a feature with one standard normal variable, given which all features are
     /// independent of each other; none where there is no such variable.
-    fn common_factor(&self) -> Option<f64> {
+    fn common_factor(&self, target: usize) -> Option<f64> {
+        let _ = target;
         None
     }
 

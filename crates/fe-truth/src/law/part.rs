@@ -42,8 +42,8 @@ impl Block for Part {
         weight
     }
 
-    fn common_factor(&self) -> Option<f64> {
-        self.base.common_factor()
+    fn common_factor(&self, target: usize) -> Option<f64> {
+        self.base.common_factor(self.members[target])
     }
 
     fn given_factor(&self, target: usize, factor: f64) -> Box<dyn Univariate> {

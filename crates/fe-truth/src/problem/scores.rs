@@ -13,6 +13,8 @@ pub(super) struct Scores {
     correlation: Vec<Vec<f64>>,
     /// The lower triangle whose square the correlations are.
     root: Vec<Vec<f64>>,
+    /// Correlation of each score with one variable given which all are independent, where there is such.
+    loadings: Option<Vec<f64>>,
 }
 
 impl Scores {
@@ -24,7 +26,8 @@ impl Scores {
         match cholesky(&correlation) {
             Some(root) => {
                 let margins = margins.into_iter().map(|law| Arc::new(Margin::of(law))).collect();
-                Ok(Self { margins, correlation, root })
+                let loadings = loadings(&correlation);
+                Ok(Self { margins, correlation, root, loadings })
             }
             None => Err(nearest(&correlation)),
         }
@@ -75,6 +78,33 @@ fn cholesky(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
         }
     }
     Some(root)
+}
+
+/// Numbers of which the products are the correlations, if there are such: of three features ρ₁₂ ρ₁₃ / ρ₂₃ is the square of
+/// the first (Spearman 1904).
+fn loadings(correlation: &[Vec<f64>]) -> Option<Vec<f64>> {
+    // A feature that is nearly the variable itself has no density given that.
+    const MOST: f64 = 0.999;
+    let n = correlation.len();
+    let largest = |s: usize, not: &[usize]| {
+        let others = (0..n).filter(|&other| other != s && !not.contains(&other));
+        others.max_by(|&a, &b| correlation[s][a].abs().total_cmp(&correlation[s][b].abs()))
+    };
+    let of = |s: usize| {
+        let a = largest(s, &[])?;
+        let b = largest(s, &[a])?;
+        let square = correlation[s][a] * correlation[s][b] / correlation[a][b];
+        (square.is_finite() && (0.0..=MOST * MOST).contains(&square)).then(|| square.sqrt())
+    };
+    let sizes: Vec<f64> = (0..n).map(of).collect::<Option<_>>()?;
+    let first = (0..n).max_by(|&a, &b| sizes[a].total_cmp(&sizes[b]))?;
+    let signed = |s: usize| if correlation[first][s] < 0.0 { -sizes[s] } else { sizes[s] };
+    let loadings: Vec<f64> = (0..n).map(signed).collect();
+    let is_product = |a: usize, b: usize| {
+        (loadings[a] * loadings[b] - correlation[a][b]).abs() <= 4.0 * f64::EPSILON
+    };
+    let holds = (0..n).all(|a| (0..a).all(|b| is_product(a, b)));
+    holds.then_some(loadings)
 }
 
 /// The correlation matrix nearest to a matrix: alternating projections (Higham 2002), with
@@ -194,6 +224,16 @@ impl Block for Scores {
     /// As the normal score.
     fn known(&self, feature: usize, x: f64) -> f64 {
         self.margins[feature].score(x)
+    }
+
+    fn common_factor(&self, target: usize) -> Option<f64> {
+        self.loadings.as_ref().map(|loadings| loadings[target])
+    }
+
+    fn given_factor(&self, target: usize, factor: f64) -> Box<dyn Univariate> {
+        let loading = self.common_factor(target).unwrap_or(0.0);
+        let sd = ((1.0 - loading) * (1.0 + loading)).sqrt();
+        Box::new(Score { margin: Arc::clone(&self.margins[target]), mean: loading * factor, sd })
     }
 
     fn alone(&self, target: usize) -> Box<dyn Univariate> {

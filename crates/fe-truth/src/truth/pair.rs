@@ -84,7 +84,7 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_pair(&self, asked: &PairEffect, points: [&[f64]; 2]) -> Result<(), Error> {
+    pub(crate) fn check_pair(&self, asked: &PairEffect, points: [&[f64]; 2]) -> Result<(), Error> {
         let PairEffect { effect, features, axes, centring, interaction } = *asked;
         let known = [Quantity::Pd, Quantity::Ale, Quantity::AleDerivative];
         if !known.contains(&effect) {

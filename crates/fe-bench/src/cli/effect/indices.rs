@@ -206,6 +206,11 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>, intervals: Intervals) -> Out
     if subject.scenario.is_some() {
         columns.extend(["truth", "abs_error", "method"]);
     }
+    // As in the records of effects: of a model that has a structure to tell anything by.
+    let has_structure = lines.iter().any(|line| line.of.by_structure.is_some());
+    if has_structure {
+        columns.push("by_structure");
+    }
     columns.push("refused");
     let mut sheet = OutputTable::new(&columns);
     for line in lines {
@@ -234,6 +239,9 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>, intervals: Intervals) -> Out
                 }
                 None => [Entry::Missing, Entry::Missing, Entry::Missing],
             });
+        }
+        if has_structure {
+            row.push(of.by_structure.map_or(Entry::Missing, |told| told.to_string().into()));
         }
         let reason = of.estimate.as_ref().err().map(ToString::to_string);
         row.push(reason.map_or(Entry::Missing, Entry::from));

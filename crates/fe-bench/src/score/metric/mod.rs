@@ -412,6 +412,28 @@ impl Metric {
         Ok(Score::of(value, &Provenance::of_curve(of.truths), of.truths.len(), of.left_out))
     }
 
+    /// The score of what is exact at some points against something else that is, within the bounds of both.
+    pub(crate) fn of_exact(
+        self,
+        (own, truths): (&[Truth], &[Truth]),
+        comparison: Comparison,
+        left_out: usize,
+    ) -> Result<Score, String> {
+        if !self.is_of_curves() {
+            return Err(format!("`{}` is of an estimate, and both effects are exact", self.name()));
+        }
+        let values: Vec<f64> = own.iter().map(|truth| truth.value).collect();
+        let both = Compared::new(&values, truths, comparison);
+        let value = self.of_curves(&both.estimate, &both.truth);
+        let doubt = |(own, truth): (&Truth, &Truth)| Truth {
+            abs_error: own.abs_error + truth.abs_error,
+            method: own.method.max(truth.method),
+            ..*truth
+        };
+        let doubts: Vec<Truth> = own.iter().zip(truths).map(doubt).collect();
+        Ok(Score::of(value, &Provenance::of_curve(&doubts), truths.len(), left_out))
+    }
+
     /// The score of a band from refits, or of the test that comes with it; none where it is made of something else.
     pub(crate) fn of_refits(self, of: &HeldBand<'_>) -> Option<Score> {
         let score = match self.definition.measure {

@@ -34,6 +34,7 @@ pub(super) const ALE: PairEstimatorInfo = PairEstimatorInfo {
         "order",
         "subsample",
         "subsample_seed",
+        "brute",
         "band",
         "level",
         "resamples",

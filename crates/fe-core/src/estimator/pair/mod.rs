@@ -237,6 +237,7 @@ impl Raw<'_> {
                 subsample: None,
                 rows_outside,
                 model_rows: self.model_rows,
+                by_structure: None,
                 centring: self.centring,
                 centring_constant: constant,
                 interaction: self.interaction,

@@ -27,6 +27,7 @@ pub(super) const PD: PairEstimatorInfo = PairEstimatorInfo {
         "interaction",
         "subsample",
         "subsample_seed",
+        "brute",
         "band",
         "level",
         "resamples",

@@ -1,4 +1,5 @@
-//! Subsample and band: options that all estimators of pairs take on top of their own.
+//! Subsample, band and whether the structure of the model is made use of: options that all estimators of pairs take on top
+//! of their own.
 
 use super::{PairEstimator, PairObservation, Resampled};
 use crate::binning::Binning;
@@ -10,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::estimator::prepared::needs_learner;
 use crate::estimator::{Estimand, Estimated};
 use crate::model::magnitude::MagnitudeProbe;
+use crate::model::structure::watched;
 use crate::model::{Model, Observed};
 use crate::settings::{BandKind, Centring, Settings};
 
@@ -24,7 +26,8 @@ pub(super) fn prepare(
         return Err(Error::Incompatible(message.to_owned()));
     }
     let band = BandRequest::from_settings(settings, estimator.binnings().is_some())?;
-    Ok(Box::new(Prepared { estimator, subsample, band }))
+    let brute = settings.brute.unwrap_or_default();
+    Ok(Box::new(Prepared { estimator, subsample, band, brute }))
 }
 
 #[derive(Debug)]
@@ -32,6 +35,8 @@ struct Prepared {
     estimator: Box<dyn PairEstimator>,
     subsample: Option<Subsample>,
     band: Option<BandRequest>,
+    /// True if the model is asked value by value, whatever its structure tells.
+    brute: bool,
 }
 
 impl PairEstimator for Prepared {
@@ -66,11 +71,13 @@ impl PairEstimator for Prepared {
         model: &dyn Model,
         features: [usize; 2],
     ) -> Result<Vec<Surface>> {
-        let Some(subsample) = self.subsample else { return self.on(data, model, features) };
-        let (subset, drawn) = subsample.draw(data);
-        let mut surfaces = self.on(&subset, model, features)?;
+        let drawn = self.subsample.map(|subsample| subsample.draw(data));
+        let data = drawn.as_ref().map_or(data, |(subset, _)| subset.as_ref());
+        let estimate = |model: &dyn Model| self.on(data, model, features);
+        let (mut surfaces, by_structure) = watched(model, self.brute, estimate)?;
         for surface in &mut surfaces {
-            surface.record.subsample = Some(drawn.record.clone());
+            surface.record.subsample = drawn.as_ref().map(|(_, drawn)| drawn.record.clone());
+            surface.record.by_structure = by_structure;
         }
         Ok(surfaces)
     }
