@@ -155,5 +155,12 @@ fn capabilities_are_those_declared() {
     assert_eq!([&of("alibi")[1], &of("alibi")[3], &of("alibi")[4]], ["", "ale", ""]);
     assert_eq!(&of("pyale")[9], "ale");
     assert_eq!([&of("shap")[5], &of("shap")[6]], ["shapdp", ""]);
+    assert_eq!([&of("scikit-learn")[10], &of("scikit-learn")[11]], ["pdp", ""]);
+    assert!(of("salib")[11].contains("sobol.first"), "{:?}", of("salib"));
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let committed = format!("{root}/results/papers/effector-table-1/capabilities.csv");
+    let committed = csv::Reader::from_path(committed).unwrap();
+    let committed: Vec<csv::StringRecord> = committed.into_records().map(Result::unwrap).collect();
+    assert_eq!(committed, all);
     refused("engines --capabilities --try fe-core:pdp", &["--try"]);
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fe_core::estimator::pair;
 use fe_core::indices::Index;
 use fe_core::{AxisChoice, estimator, regional};
 use fe_truth::Scenario;
@@ -81,31 +82,38 @@ const FAMILIES: [(&str, &[&str]); 4] = [
     ("M-plot", &["mplot"]),
 ];
 
-/// The effects of each engine by family, of all rows and in regions: Table 1 of EFFECTOR.
+/// The effects of each engine by family, of all rows and in regions: Table 1 of EFFECTOR; beside it what has a band, effects
+/// of two features, and indices.
 fn capabilities(engines: &Engines) -> OutputTable {
     let mut columns = vec!["engine".to_owned()];
     for (family, _) in FAMILIES {
         columns.extend(["global", "regional"].map(|place| format!("{family} {place}")));
     }
-    columns.push("bands".to_owned());
+    columns.extend(["bands", "two features", "indices"].map(str::to_owned));
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
     let mut sheet = OutputTable::new(&names);
     let own = estimator::ALL.iter().map(|info| info.name);
     let own: Vec<&str> = own.chain(regional::ALL.iter().map(|info| info.name)).collect();
     let banded = estimator::ALL.iter().filter(|info| info.takes("band")).map(|info| info.name);
-    sheet.push(of_engine(THIS, &own, &banded.collect::<Vec<_>>()));
+    let of_two: Vec<&str> = pair::ALL.iter().map(|info| info.name).collect();
+    let indices: Vec<&str> = Index::all().map(Index::name).collect();
+    let further = [&banded.collect::<Vec<_>>(), &of_two, &indices];
+    sheet.push(of_engine(THIS, &own, further.map(Vec::as_slice)));
     for engine in engines.all() {
         let those = |has: fn(&Capability) -> bool| -> Vec<&str> {
             let having = engine.effects.iter().filter(|(_, can)| has(can));
             having.map(|(name, _)| name.as_str()).collect()
         };
-        sheet.push(of_engine(&engine.name, &those(|_| true), &those(|can| can.band)));
+        let of_two: Vec<&str> = engine.pairs.keys().map(String::as_str).collect();
+        let indices: Vec<&str> = engine.indices.iter().map(String::as_str).collect();
+        let further = [&those(|can| can.band), &of_two, &indices];
+        sheet.push(of_engine(&engine.name, &those(|_| true), further.map(Vec::as_slice)));
     }
     sheet
 }
 
-/// A row: the effects that an engine has, and those with a band.
-fn of_engine(name: &str, all: &[&str], banded: &[&str]) -> Vec<Entry> {
+/// A row: the effects that an engine has, and what stands beside them.
+fn of_engine(name: &str, all: &[&str], further: [&[&str]; 3]) -> Vec<Entry> {
     let mut row = vec![Entry::from(name)];
     for (_, family) in FAMILIES {
         let found = |prefix: &str| {
@@ -114,7 +122,7 @@ fn of_engine(name: &str, all: &[&str], banded: &[&str]) -> Vec<Entry> {
         };
         row.extend([found(""), found("regional-")].map(Entry::from));
     }
-    row.push(banded.join(" ").into());
+    row.extend(further.map(|names| Entry::from(names.join(" "))));
     row
 }
 

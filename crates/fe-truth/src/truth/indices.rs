@@ -393,7 +393,8 @@ impl Indices<'_> {
             let whole = self.whole().value;
             let most = OF_COMPONENTS * self.watch.most_simulated;
             let enough = SHARE_OF_COMPONENTS * self.watch.tolerance * whole;
-            self.engine.simulated_components(&game.players, most, enough)
+            let simulate = || self.engine.simulated_components(&game.players, most, enough);
+            whole.is_finite().then(simulate).flatten()
         };
         let (components, cost) = game.components.get_or_init(|| with_cost_apart(make));
         spend(*cost);
