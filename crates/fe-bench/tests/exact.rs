@@ -465,12 +465,25 @@ fn exact_effects_of_two_features_are_those_by_hand() {
         };
         assert!(mean("-exact") < mean("-exact:theoretical"), "{name}");
     }
+    // A band from refits is around the effect of the learner, and held against the truth alone.
+    let banded = "'pdp'\ncenter = 'integral'\nband = 'refit'\nrefits = 3";
+    let study = of_two("snc", banded)
+        .replace("['mse']", "['mse', 'coverage']")
+        .replace("grid = 5\n", "grid = 5\ncompare = 'Err'\n");
+    std::fs::write(path.join("study.toml"), study).unwrap();
+    let output = program(&["run", "study.toml", "--out", "out"], path);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for cell in rows(path, "cells.csv") {
+        assert_eq!(cell["status"], "ok", "{cell:?}");
+        let is_exact = cell["pair"].contains("-exact");
+        assert!(cell["metric"] == "mse" || !is_exact, "{cell:?}");
+    }
     let study = of_two("friedman1-copula", "'ale'");
     std::fs::write(path.join("study.toml"), study).unwrap();
     let output = program(&["run", "study.toml", "--out", "ale"], path);
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains("where x3 depends on them"), "{message}");
+    assert!(message.contains("no other feature depends on them, and x3 does"), "{message}");
 }
 
 #[test]

@@ -663,3 +663,42 @@ fn stored_models_know_words_by_their_own_codes() {
     let message = refusal(&[&asked[..], &["--missing", "keep"]].concat());
     assert!(message.contains("colour: the model does not know `purple`"), "{message}");
 }
+
+/// Of effects of all kinds and of indices: told by the trees, or asked for with `--brute`; nothing of a model without structure.
+#[test]
+fn answers_say_whether_trees_told_them() {
+    let files = Files::new();
+    let houses = files.houses();
+    let common =
+        ["effect", "--data", &houses, "--target", "price", "--ignore", "town", "--format", "json"];
+    let said = |model: &str, more: &[&str]| -> Vec<Value> {
+        let (text, _) = answer(&[&common[..], &["--model", model], more].concat());
+        let of = |line: &Value| match &line["record"] {
+            Value::Null => line["by_structure"].clone(),
+            record => record["by_structure"].clone(),
+        };
+        json(&text).iter().map(of).collect()
+    };
+    for question in [
+        &["--estimator", "ale", "--bins", "5"][..],
+        &["--estimator", "pdp", "--feature", "size:age"],
+        &["--estimator", "ale", "--feature", "size:age", "--bins", "3"],
+        &["--estimator", "regional-pdp"],
+        &["--indices", "h2.pair,ale.sd"],
+    ] {
+        for (model, brute, known) in [
+            ("gbdt", &[][..], Value::Bool(true)),
+            ("gbdt", &["--brute"], Value::Bool(false)),
+            ("linear", &[], Value::Null),
+        ] {
+            let said = said(model, &[question, brute].concat());
+            assert!(!said.is_empty());
+            assert!(said.iter().all(|said| *said == known), "{question:?} of {model}: {said:?}");
+        }
+    }
+    assert_eq!(said("gbdt", &["--indices", "sobol.total"]), [false, false]);
+    let (text, _) =
+        answer(&[&common[..8], &["csv", "--model", "gbdt", "--indices", "h2.pair"]].concat());
+    assert!(text.lines().next().unwrap().ends_with("rows,by_structure,refused"), "{text}");
+    assert!(text.lines().nth(1).unwrap().ends_with(",true,"), "{text}");
+}

@@ -377,7 +377,7 @@ fn of_two_features_under_a_copula() {
         }
     }
     let error = fitted.surface(&asked(Quantity::Ale, false), points).unwrap_err().to_string();
-    assert!(error.contains("where x2 depends on them"), "{error}");
+    assert!(error.contains("no other feature depends on them, and x2 does"), "{error}");
     let plain = PairEffect { centring: Centring::None, ..asked(Quantity::Pd, false) };
     let [low, high] = [0.0, 7.0].map(|constant| {
         let sum = TermSum::new(3, constant).with_boxes(boxes());

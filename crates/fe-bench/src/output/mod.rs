@@ -32,6 +32,8 @@ pub enum Entry {
     Number(f64),
     /// A count.
     Count(u64),
+    /// True or false.
+    Flag(bool),
     /// Nothing.
     Missing,
 }
@@ -66,6 +68,12 @@ impl From<usize> for Entry {
     }
 }
 
+impl From<bool> for Entry {
+    fn from(flag: bool) -> Self {
+        Entry::Flag(flag)
+    }
+}
+
 impl Entry {
     /// As it stands in a CSV file: the shortest form that parses back to the same value, and words as
     /// [`guarded`] has them.
@@ -76,6 +84,7 @@ impl Entry {
             Entry::Number(number) if number.is_nan() => String::new(),
             Entry::Number(number) => exact(*number),
             Entry::Count(count) => count.to_string(),
+            Entry::Flag(flag) => flag.to_string(),
             Entry::Missing => String::new(),
         }
     }
@@ -93,6 +102,7 @@ impl Entry {
             Entry::Text(text) => Value::from(text.as_str()),
             Entry::Number(number) => Value::from(*number),
             Entry::Count(count) => Value::from(*count),
+            Entry::Flag(flag) => Value::from(*flag),
             Entry::Missing => Value::Null,
         }
     }

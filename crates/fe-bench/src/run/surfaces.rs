@@ -104,8 +104,9 @@ struct Compare<'a> {
 impl Compare<'_> {
     fn record(&self, pair: Pair, key: &Key<&str>, records: &mut Encoder) -> csv::Result<()> {
         let metrics = self.task.planned.group.metrics.iter().copied();
-        // A band is around an estimate.
-        let metrics = metrics.filter(|of| pair.first != Side::ModelExact || of.is_of_curves());
+        // What is exact of a model has no band, and none is held against it.
+        let is_estimated = !pair.sides().contains(&Side::ModelExact);
+        let metrics = metrics.filter(|metric| is_estimated || metric.is_of_pair(pair));
         let metrics: Vec<Metric> = metrics.collect();
         let firsts = match caught(|| self.firsts(pair)) {
             Ok(firsts) => firsts,

@@ -35,7 +35,9 @@ impl crate::scenario::Scenario {
             None => Ok(()),
             Some(other) => {
                 let [a, b, c] = [pair[0], pair[1], other].map(|s| self.feature_name(s));
-                let reason = format!("of {a} and {b}, where {c} depends on them, it is not told");
+                let reason = format!(
+                    "of {a} and {b} it is told where no other feature depends on them, and {c} does"
+                );
                 Err(Error::JointBoxes { effect: effect.name(), reason })
             }
         }

@@ -241,7 +241,7 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>, intervals: Intervals) -> Out
             });
         }
         if has_structure {
-            row.push(of.by_structure.map_or(Entry::Missing, |told| told.to_string().into()));
+            row.push(of.by_structure.map_or(Entry::Missing, Entry::from));
         }
         let reason = of.estimate.as_ref().err().map(ToString::to_string);
         row.push(reason.map_or(Entry::Missing, Entry::from));

@@ -419,7 +419,7 @@ impl Metric {
         comparison: Comparison,
         left_out: usize,
     ) -> Result<Score, String> {
-        if !self.is_of_curves() {
+        if self.is_of_bands() || !self.is_of_curves() {
             return Err(format!("`{}` is of an estimate, and both effects are exact", self.name()));
         }
         let values: Vec<f64> = own.iter().map(|truth| truth.value).collect();
