@@ -8,7 +8,10 @@ read_json <- function(line) {
     parts[code] <- gsub(pair[1], pair[2], parts[code])
   eval(parse(text = paste(parts, collapse = '"'), keep.source = FALSE))
 }
-numbers <- function(x) paste0("[", paste(sprintf("%.17g", x), collapse = ","), "]")
+numbers <- function(x) {
+  written <- replace(sprintf("%.17g", x), is.na(x), "null")
+  paste0("[", paste(written, collapse = ","), "]")
+}
 read_raw <- function(path, count) readBin(path, "double", count, endian = "little")
 
 # The value of a tree at rows X.
@@ -31,9 +34,8 @@ pdp <- function(X, model, feature, grid) {
   list(x = grid, effect = curve)
 }
 
-answer <- function(request) {
-  if (request$effect != "pdp" || length(request$options) > 0)
-    return('"status":"unsupported","message":"only pdp, without options"')
+# The answer that `work` makes of the rows and the model, with the time of both and the values at the probe.
+measured <- function(request, work) {
   seconds <- rows <- 0
   model <- function(X) {
     started <- proc.time()[["elapsed"]]
@@ -43,19 +45,34 @@ answer <- function(request) {
     values
   }
   X <- matrix(read_raw(request$data, request$rows * request$features), request$rows)
-  grid <- read_raw(request$grid, request$points)
   started <- proc.time()[["elapsed"]]
-  curve <- pdp(X, model, as.integer(substring(request$feature, 2)), grid)
+  found <- work(X, model)
   samples <- proc.time()[["elapsed"]] - started
   reply <- sprintf('"status":"ok","samples":[%g],"model_samples":[%g],"model_rows":%d',
     samples, seconds, as.integer(rows))
   probe <- model(matrix(unlist(request$probe), ncol = request$features, byrow = TRUE))
-  paste0(reply, ',"x":', numbers(curve$x), ',"effect":', numbers(curve$effect), ',"probe":', numbers(probe))
+  paste0(reply, ",", found, ',"probe":', numbers(probe))
 }
 
-input <- file("stdin", "r")
-while (length(line <- readLines(input, 1)) > 0) {
-  request <- read_json(line)
-  cat(sprintf('{"protocol":1,"id":%d,%s}\n', as.integer(request$id), answer(request)))
-  flush(stdout())
+unsupported <- function(message) sprintf('"status":"unsupported","message":"%s"', message)
+
+answer <- function(request) {
+  if (request$effect != "pdp" || length(request$options) > 0)
+    return(unsupported("only pdp, without options"))
+  measured(request, function(X, model) {
+    grid <- read_raw(request$grid, request$points)
+    curve <- pdp(X, model, as.integer(substring(request$feature, 2)), grid)
+    paste0('"x":', numbers(curve$x), ',"effect":', numbers(curve$effect))
+  })
 }
+
+serve <- function() {
+  input <- file("stdin", "r")
+  while (length(line <- readLines(input, 1)) > 0) {
+    request <- read_json(line)
+    cat(sprintf('{"protocol":1,"id":%d,%s}\n', as.integer(request$id), answer(request)))
+    flush(stdout())
+  }
+}
+# Not where another adapter makes use of this file.
+if (sys.nframe() == 0) serve()
