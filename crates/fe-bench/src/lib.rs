@@ -107,6 +107,7 @@
 //! | `openturns` | OpenTURNS (Python), for Sobol' indices |
 //! | `shapleyx` | ShapleyX (Python), for Shapley effects |
 //! | `artemis` | artemis (Python), for Friedman's H |
+//! | `gbm` | gbm (R), for Friedman's H of trees that it fits |
 //! | `shap` | shap (Python) |
 //! | `template-python` | a file to begin an adapter in Python with |
 //! | `template-r` | a file to begin an adapter in R with |
