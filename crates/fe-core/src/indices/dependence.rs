@@ -359,3 +359,47 @@ fn mean_square(values: &[f64], weights: &[f64]) -> f64 {
     let total: f64 = weights.iter().sum();
     values.iter().zip(weights).map(|(value, weight)| value * value * weight).sum::<f64>() / total
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::indices::IndexOptions;
+    use crate::model::{FunctionModel, Observed};
+
+    /// Means without a group are those of the rows that are left, also where the group weighs more than they do.
+    #[test]
+    fn means_without_a_group_are_of_the_other_rows() {
+        let rows = Array2::from_shape_fn((90, 2), |(i, s)| ((7 * i + 31 * s + i * s) as f64).sin());
+        let weights: Vec<f64> =
+            (0..90).map(|i| if i == 5 { 400.0 } else { (i % 4) as f64 }).collect();
+        let f = |x: &[f64]| x[0] * x[1] + (2.0 * x[1]).exp();
+        for weights in [vec![1.0; 90], weights] {
+            let data = Dataset::from_rows(&rows.view()).unwrap().with_weights(weights).unwrap();
+            let model = FunctionModel::new(2, f);
+            let model = Observed::new(&model);
+            let options = IndexOptions::default();
+            let question = Question { data: &data, model: &model, options: &options };
+            let table = Table::new(&question).unwrap();
+            let means = table.means(&[0]).unwrap();
+            let raw = groups(&table.background);
+            for left_out in [None].into_iter().chain(raw.iter().copied().map(Some)) {
+                let kept = |row: &usize| Some(raw[*row]) != left_out;
+                let label = |group| table.each.1[raw.iter().position(|of| *of == group).unwrap()];
+                let found = table.without(&means, 0, left_out.map(label));
+                for (place, found) in found.iter().enumerate() {
+                    let x = table.outer.feature(0)[place];
+                    let (mut sum, mut weight) = (0.0, 0.0);
+                    for row in (0..table.background.len()).filter(kept) {
+                        let own = table.each.0[row];
+                        sum += own * f(&[x, table.background.feature(1)[row]]);
+                        weight += own;
+                    }
+                    assert!((found - sum / weight).abs() < 1e-13, "{left_out:?} {found}");
+                }
+            }
+        }
+    }
+}

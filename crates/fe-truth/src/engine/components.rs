@@ -15,7 +15,7 @@ use super::simulation::Drawn;
 use super::watch::{Watch, spend};
 use crate::function::Term;
 use crate::numeric::quadrature::Estimate;
-use crate::numeric::sobol::{Points, RANDOMISATIONS, WIDTH};
+use crate::numeric::sobol::{Points, RANDOMISATIONS, half_width};
 
 /// Pairs of rows of each randomisation before the intervals are looked at for the first time.
 const FIRST: usize = 64;
@@ -191,14 +191,12 @@ impl Components {
         let each: Vec<f64> = self.squares.iter().map(of).collect();
         let count = each.len() as f64;
         let value = each.iter().sum::<f64>() / count;
-        let around: f64 = each.iter().map(|one| (one - value).powi(2)).sum();
         let magnitude = |(set, weight): &(usize, f64)| {
             weight.abs() * self.squares.iter().map(|squares| squares[*set]).sum::<f64>() / count
         };
         let magnitude = weights.iter().map(magnitude).sum::<f64>();
         let off = weights.iter().map(|&(set, weight)| weight.abs() * self.off[set]).sum::<f64>();
-        let half_width = *WIDTH * (around / (count * (count - 1.0))).sqrt();
-        let error = half_width + off + 1e-13 * magnitude;
+        let error = half_width(&each, value) + off + 1e-13 * magnitude;
         Estimate { value, magnitude, error, simulated: true }
     }
 }

@@ -9,7 +9,7 @@ use super::averages::MarginalMean;
 use super::simulation::Drawn;
 use super::watch::{Watch, spend};
 use crate::numeric::quadrature::Estimate;
-use crate::numeric::sobol::{Points, RANDOMISATIONS, WIDTH};
+use crate::numeric::sobol::{Points, RANDOMISATIONS, half_width};
 
 /// Rows times rows of a sample, of each randomisation, before the interval is looked at; and how much more after that.
 const FIRST: f64 = 4096.0;
@@ -114,10 +114,8 @@ impl<'a> Sum<'a> {
             *found = one.value;
             whole = whole.plus(one);
         }
-        let count = RANDOMISATIONS as f64;
-        let mean = whole.times(1.0 / count);
-        let squares: f64 = found.iter().map(|one| (one - mean.value).powi(2)).sum();
-        let half_width = *WIDTH * (squares / (count * (count - 1.0))).sqrt();
+        let mean = whole.times(1.0 / RANDOMISATIONS as f64);
+        let half_width = half_width(&found, mean.value);
         Estimate { error: mean.error + half_width + 1e-13 * mean.magnitude, ..mean }
     }
 

@@ -19,6 +19,13 @@ pub(crate) static WIDTH: LazyLock<f64> = LazyLock::new(|| {
     law.map_or(f64::INFINITY, |law| law.inverse_cdf(1.0 - 0.5e-4))
 });
 
+/// Half width of the interval of the mean of one value of each randomisation.
+pub(crate) fn half_width(each: &[f64], mean: f64) -> f64 {
+    let count = each.len() as f64;
+    let squares: f64 = each.iter().map(|one| (one - mean).powi(2)).sum();
+    *WIDTH * (squares / (count * (count - 1.0))).sqrt()
+}
+
 /// Primitive polynomials without their ends, and first direction numbers: degree, polynomial, numbers.
 const POLYNOMIALS: [(usize, u64, &[u64]); 20] = [
     (1, 0, &[1]),
