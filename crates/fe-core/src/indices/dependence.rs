@@ -374,7 +374,7 @@ mod tests {
     fn means_without_a_group_are_of_the_other_rows() {
         let rows = Array2::from_shape_fn((90, 2), |(i, s)| ((7 * i + 31 * s + i * s) as f64).sin());
         let weights: Vec<f64> =
-            (0..90).map(|i| if i == 5 { 400.0 } else { (i % 4) as f64 }).collect();
+            (0..90).map(|i| if i == 5 { 400.0 } else { f64::from(i % 4) }).collect();
         let f = |x: &[f64]| x[0] * x[1] + (2.0 * x[1]).exp();
         for weights in [vec![1.0; 90], weights] {
             let data = Dataset::from_rows(&rows.view()).unwrap().with_weights(weights).unwrap();
