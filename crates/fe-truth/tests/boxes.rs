@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use fe_core::model::{Boxes, Interval, SmoothTerm, TermSum};
 use fe_truth::{Centring, Error, Evaluation, PairEffect, Quantity, Scenario, Truth};
 use rand::{RngExt, SeedableRng};
@@ -562,4 +564,29 @@ fn questions_without_an_answer_are_refused() {
     let unseen = TermSum::new(1, 0.0).at_levels(0, vec![0.0, 2.0]);
     let error = words.effects_of(unseen).err().unwrap().to_string();
     assert!(error.contains("not defined at the level b of s"), "{error}");
+}
+
+/// A curve that is held against several others is integrated once.
+#[test]
+fn a_curve_that_is_asked_again_is_not_integrated_again() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let scenario = fe_truth::scenario("liu-product", &[]).unwrap();
+    let value = |row: &[f64]| row[0] * row[1];
+    let slope = |s: usize, row: &[f64]| {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        row[1 - s]
+    };
+    let sum = TermSum::new(2, 0.0).with_term(SmoothTerm::new(&[0, 1], value, slope));
+    let effects = scenario.effects_of(sum).unwrap();
+    let ask = |points: &[f64]| {
+        let before = ASKED.load(Ordering::Relaxed);
+        let axis = scenario.axis(0);
+        let curve = effects.curve(Quantity::Ale, 0, points, axis, Centring::Start).unwrap();
+        (curve, ASKED.load(Ordering::Relaxed) - before)
+    };
+    let (first, asked) = ask(&[0.0, 1.0]);
+    assert!(asked > 0);
+    assert_eq!(ask(&[0.0, 1.0]), (first, 0));
+    let (other, asked) = ask(&[0.0, 0.5]);
+    assert!(asked > 0 && other.len() == 2);
 }

@@ -36,6 +36,18 @@ pub struct FittedEffects<'a> {
     constant: f64,
     /// Step curves that were asked for: partial dependence, or what is accumulated.
     curves: Mutex<Vec<KnownCurve>>,
+    /// Whole answers, as the same curve may be held against several others.
+    answers: Mutex<Vec<(Asked, Vec<Truth>)>>,
+}
+
+/// What a curve was asked for.
+#[derive(PartialEq)]
+struct Asked {
+    effect: Quantity,
+    feature: usize,
+    points: Vec<f64>,
+    axis: (f64, f64),
+    centring: Centring,
 }
 
 /// A step curve with the effect and the feature that it is of.
@@ -72,7 +84,7 @@ impl Scenario {
             .then(|| self.of_engine(engine.of_terms(terms.iter().map(term).map(Arc::new))));
         let steps = boxes.map(|boxes| Steps::new(boxes, engine));
         let (scenario, curves) = (self.clone(), Mutex::default());
-        Ok(FittedEffects { scenario, smooth, steps, constant, curves })
+        Ok(FittedEffects { scenario, smooth, steps, constant, curves, answers: Mutex::default() })
     }
 
     /// Refuses an effect of sums of trees that could not be computed under this law, whichever features the trees test.
@@ -169,6 +181,18 @@ impl FittedEffects<'_> {
             return Err(Error::NotCentrable { effect: effect.name() });
         }
         scenario.check_quantity(effect, feature, centring)?;
+        let asked = Asked { effect, feature, points: points.to_vec(), axis, centring };
+        if let Some(known) = known(&self.answers, &asked) {
+            return Ok(known);
+        }
+        let curve = self.summed(&asked)?;
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).push((asked, curve.clone()));
+        Ok(curve)
+    }
+
+    /// A curve as the sum of its parts.
+    fn summed(&self, asked: &Asked) -> Result<Vec<Truth>, Error> {
+        let &Asked { effect, feature, ref points, axis, centring } = asked;
         let mut sum = vec![Truth::ZERO; points.len()];
         if let Some(smooth) = &self.smooth {
             sum = smooth.curve(self.of_smooth(effect, feature), feature, points, axis, centring)?;
@@ -271,17 +295,20 @@ impl FittedEffects<'_> {
 
     /// A step curve, computed once.
     fn known(&self, key: (Quantity, usize), compute: impl FnOnce() -> StepCurve) -> Arc<StepCurve> {
-        let find = |known: &[KnownCurve]| {
-            known.iter().find(|(other, _)| *other == key).map(|(_, curve)| Arc::clone(curve))
-        };
-        if let Some(known) = find(&self.curves.lock().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(known) = known(&self.curves, &key) {
             return known;
         }
         let curve = Arc::new(compute());
-        let mut known = self.curves.lock().unwrap_or_else(PoisonError::into_inner);
-        known.push((key, Arc::clone(&curve)));
+        let mut curves = self.curves.lock().unwrap_or_else(PoisonError::into_inner);
+        curves.push((key, Arc::clone(&curve)));
         curve
     }
+}
+
+/// What is known under a key.
+fn known<K: PartialEq, V: Clone>(all: &Mutex<Vec<(K, V)>>, key: &K) -> Option<V> {
+    let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    all.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
 }
 
 /// An effect of the boxes.

@@ -52,8 +52,9 @@ impl Basis {
     fn place(&self, x: f64) -> (usize, f64, f64) {
         let u = (x - self.lo) / self.width * self.pieces();
         let inside = u.clamp(0.0, self.pieces());
-        let piece = inside.floor().min(self.pieces() - 1.0);
-        (piece as usize, inside - piece, u - inside)
+        // What is not negative is cut off by the conversion, without a call of `floor`.
+        let piece = (inside as usize).min(self.splines - 4);
+        (piece, inside - piece as f64, u - inside)
     }
 
     fn pieces(&self) -> f64 {
