@@ -412,6 +412,17 @@ impl Engine {
         self.readers(feature).iter().all(|&t| self.terms[t].features() == [feature])
     }
 
+    /// True if a feature is an angle of which only the distance from another one matters, which is uniform on the circle
+    /// wherever this one is: all effects are the same at each of its values.
+    pub(crate) fn is_arbitrary(&self, s: usize) -> bool {
+        let readers = self.readers(s);
+        let pair = readers.first().and_then(|&t| self.terms[t].angles());
+        let agree = readers.iter().all(|&t| self.terms[t].angles() == pair);
+        let is_one = pair.is_some_and(|angles| angles.contains(&s));
+        let own_forms = self.watch.is_none() || self.is_witness();
+        agree && is_one && !own_forms && !self.law().is_restricted()
+    }
+
     /// The features beside s on whose law the local effects of s depend.
     pub(crate) fn partners(&self, s: usize) -> Vec<usize> {
         let readers = self.readers(s);

@@ -12,8 +12,10 @@ use super::{
 };
 use crate::function::Term;
 use crate::law::levels::Levels;
-use crate::law::{Law, Mixing, Univariate};
-use crate::numeric::quadrature::{Estimate, TOLERANCE, error_of_product, integrate_to, within};
+use crate::law::{Law, Mixing, NORMAL_PANELS, Univariate};
+use crate::numeric::quadrature::{
+    Estimate, TOLERANCE, error_of_product, integrate_to, over_normal, within,
+};
 
 /// Terms that share randomness, and the features to integrate over for them.
 #[derive(Debug, Default)]
@@ -517,6 +519,7 @@ impl<'a> HeldFeatures<'a> {
             features: &features,
             spent,
             placed,
+            rough: vec![Cell::new(0); features.len()],
         };
         let start = row.clone();
         let known = given.len();
@@ -598,7 +601,12 @@ pub(super) struct NestedIntegral<'a> {
     spent: Cell<f64>,
     /// The last of the features that are integrated over, where they are summed over places.
     placed: Option<Placed>,
+    /// By the number of features that are integrated inside, how often the rule of trapezia did not resolve an integral.
+    rough: Vec<Cell<usize>>,
 }
+
+/// Integrals that the rule of trapezia is tried for where it resolves none.
+const MOST_ROUGH: usize = 3;
 
 /// Features without levels that nested integrals are taken over where sums over places do not agree.
 const MOST_NESTED: usize = 2;
@@ -761,6 +769,9 @@ impl NestedIntegral<'_> {
             given.pop();
             inner
         };
+        if let Some(total) = self.by_trapezia(law, &within(&points, from, to), rest, &mut at) {
+            return total;
+        }
         if self.engine.is_witness() {
             let inner: Vec<f64> = points.clone();
             points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
@@ -773,6 +784,28 @@ impl NestedIntegral<'_> {
             total.error += tails(law, (from, to), at);
         }
         total
+    }
+
+    /// The mean over a feature whose coordinate is normal and along which nothing breaks, by the rule of trapezia; none
+    /// where that does not resolve it. Where it did not several times, it is not tried again.
+    fn by_trapezia(
+        &self,
+        law: &dyn Univariate,
+        points: &[f64],
+        rest: &[usize],
+        at: &mut dyn FnMut(f64) -> Estimate,
+    ) -> Option<Estimate> {
+        let rough = &self.rough[rest.len()];
+        let is_asked = self.engine.watch.is_some() && !self.engine.is_witness();
+        if !is_asked || rough.get() >= MOST_ROUGH || points.len() > NORMAL_PANELS.len() {
+            return None;
+        }
+        let normal = law.normal_coordinate()?;
+        let found = over_normal(normal, self.floor, |u| law.weighed(u, at(u)));
+        if found.is_none() {
+            rough.set(rough.get() + 1);
+        }
+        found.map(|total| law.vouched(total))
     }
 
     /// The mean over a feature with levels: a sum.
@@ -959,6 +992,7 @@ mod tests {
             features: &[],
             spent: Cell::new(spent),
             placed: None,
+            rough: vec![Cell::new(0)],
         }
     }
 

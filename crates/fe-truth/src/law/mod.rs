@@ -61,6 +61,11 @@ pub(crate) trait Univariate: Send + Sync {
         if half > 0.0 { above.chain(below).collect() } else { Vec::new() }
     }
 
+    /// Mean and standard deviation of the coordinate, where its density is normal and places are smooth in it.
+    fn normal_coordinate(&self) -> Option<(f64, f64)> {
+        None
+    }
+
     /// The levels of a feature that has such: then it has no density, and is summed over.
     fn levels(&self) -> Option<&Levels> {
         self.base().and_then(|law| law.levels())

@@ -847,6 +847,15 @@ impl Univariate for Plain {
         }
     }
 
+    fn normal_coordinate(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::Of(LawFamily::Normal | LawFamily::LogNormal, [mean, sd, _], _) => {
+                Some((*mean, *sd))
+            }
+            _ => None,
+        }
+    }
+
     fn panels(&self) -> Vec<f64> {
         match self {
             Self::Of(kind, a, _) => match kind {

@@ -61,11 +61,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::engine::Rest;
     use crate::engine::watch::with_cost;
+    use crate::engine::{LocalQuantity, Rest};
     use crate::function::Term;
     use crate::law::{Normal, PiecewiseUniform};
     use crate::problem::parser::of_letters as read;
+    use crate::{Centring, Quantity};
 
     #[test]
     fn angles_are_seen_by_their_difference() {
@@ -121,5 +122,53 @@ mod tests {
         let (all, cost_of_all) = with_cost(|| with_all.mean_value(0, 1.5, Rest::Marginal));
         assert!((own.value - all.value).abs() <= own.error + all.error, "{own:?}, {all:?}");
         assert!(cost * 10.0 < cost_of_all, "{cost} of {cost_of_all}");
+    }
+
+    /// Effects of an angle of which only the distance from another one matters are those at one of its values: a curve of
+    /// a thousand points costs no more than a point, and what accumulates stays 0. Not so where another term reads it.
+    #[test]
+    fn effects_of_an_angle_are_the_same_everywhere() {
+        let scenario = |f: &str| {
+            let text = format!(
+                "f = \"{f}\"\n[law]\nx1 = \"uniform(1, 2)\"\nx2 = \"uniform(0, 2*pi)\"\nx3 = \"uniform(-pi, pi)\"\n"
+            );
+            crate::problem("mine", &text, &[]).unwrap()
+        };
+        let turning = scenario("x1*exp(x1*cos(x2 - x3)) + x1^2");
+        let axis = (0.0, TAU);
+        let curve = |effect: Quantity, points: &[f64]| {
+            with_cost(|| turning.curve(effect, 1, points, axis, Centring::None).unwrap())
+        };
+        let many: Vec<f64> = (0..1000).map(|k| f64::from(k) * 0.006).collect();
+        for effect in [Quantity::Pd, Quantity::Sigma, Quantity::HPdp, Quantity::Shap] {
+            let ((all, cost), (one, cost_of_one)) = (curve(effect, &many), curve(effect, &[0.0]));
+            // The mean of the other term is known by then.
+            assert!(cost <= 1.1 * cost_of_one && cost > 0.0, "{effect}: {cost}, {cost_of_one}");
+            // As integrated anew at another value.
+            let (readers, x) = (turning.parts.engine.readers(1), 2.5);
+            let engine = &turning.parts.engine;
+            let known = match effect {
+                Quantity::Pd => engine.mean_value(1, x, Rest::Marginal),
+                Quantity::Sigma => {
+                    let partial = LocalQuantity::Partial(1);
+                    engine.at(1, x, Rest::Conditional).moments(&readers, partial).variance.sqrt()
+                }
+                Quantity::HPdp => {
+                    let centred = LocalQuantity::Centred { feature: 1, axis };
+                    engine.at(1, x, Rest::Marginal).moments(&readers, centred).variance
+                }
+                _ => engine.mean_shapley(1, x),
+            };
+            for value in [all[0], all[999], one[0]] {
+                let off = (value.value - known.value).abs();
+                assert!(off <= value.abs_error + known.error, "{effect}: {value:?}, not {known:?}");
+            }
+        }
+        let (ale, _) = curve(Quantity::Ale, &many);
+        assert!(ale.iter().all(|value| value.value == 0.0));
+        for (f, known) in [("cos(x2 - x3)*x1", true), ("cos(x2 - x3) + cos(x2)", false)] {
+            assert_eq!(scenario(f).parts.engine.is_arbitrary(1), known, "{f}");
+        }
+        assert!(!turning.parts.engine.is_arbitrary(0));
     }
 }

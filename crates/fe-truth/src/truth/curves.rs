@@ -1,6 +1,6 @@
 //! Truths of one feature of a scenario: closed where it knows a closed form, integrated where it does not.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use fe_core::interrupt;
@@ -638,9 +638,19 @@ impl OneFeature<'_> {
         engine.readers(s).iter().all(apart) && !(effect == Quantity::AleDerivative && jumps())
     }
 
+    /// True if an effect is the same at each value of the feature, an angle of which only the distance from another one
+    /// matters; of curves that are centred over an axis it is if that is the whole circle.
+    fn is_the_same_everywhere(&self, effect: Quantity) -> bool {
+        let is_whole = effect != Quantity::HPdp || self.axis == self.law().support();
+        is_whole && self.scenario.parts.engine.is_arbitrary(self.feature)
+    }
+
     /// The mean change of f from the start of the axis.
     pub(super) fn change(&self, x: f64) -> Estimate {
         let (feature, from) = (self.feature, self.axis.0);
+        if self.scenario.parts.engine.is_arbitrary(feature) {
+            return Estimate::default();
+        }
         let local = LocalQuantity::Difference { feature, from, to: x };
         self.scenario.parts.engine.mean(feature, x, Rest::Marginal, local)
     }
@@ -708,6 +718,9 @@ impl OneFeature<'_> {
     /// An effect at each of the points: many that need integrals are read off a curve that is
     /// resolved once.
     fn interpolated(&self, effect: Quantity, points: &[f64]) -> Vec<Truth> {
+        if self.is_the_same_everywhere(effect) {
+            return vec![truth(self.value(effect, self.axis.0)); points.len()];
+        }
         let each = || points.iter().map(|&x| truth(self.value(effect, x))).collect();
         let law = self.law();
         if law.levels().is_some() {
@@ -1059,13 +1072,20 @@ impl OneFeature<'_> {
     ) -> T {
         let engine = &self.scenario.parts.engine;
         let Some(watch) = &engine.watch else { return integrated(at) };
+        let effect = match local {
+            LocalQuantity::Centred { .. } => Quantity::HPdp,
+            _ => Quantity::Sigma,
+        };
+        let first = OnceCell::new();
+        let is_same = self.is_the_same_everywhere(effect);
+        let at = |x: f64| if is_same { *first.get_or_init(|| at(self.axis.0)) } else { at(x) };
         // Shapley values vary far more than what they are the means of, and are simulated last.
         let is_shapley = matches!(local, LocalQuantity::Shapley(_));
         let is_simulated = engine.simulates_variance(self.feature, rest, local);
         // Where each of its values would be simulated the mean is at once.
         let few = |&t: &usize| engine.terms[t].features().len() <= watch.most + 1;
         let most = match (is_shapley, is_simulated) {
-            (true, false) => return integrated(at),
+            (true, false) => return integrated(&at),
             (true, true) => {
                 let can_be = engine.readers(self.feature).iter().all(few)
                     && !engine.has_components(self.feature);
@@ -1076,14 +1096,14 @@ impl OneFeature<'_> {
         };
         let known = most.and_then(|most| {
             let most = watch.limit(most);
-            within_budget(most, || integrated(&in_time(2.0 * most, self.values_asked(), at)))
+            within_budget(most, || integrated(&in_time(2.0 * most, self.values_asked(), &at)))
         });
         if let Some(known) = known.filter(|known| !value(known).is_nan()) {
             return known;
         }
         // What was refused at a point is no reason here.
         Watch::reason();
-        simulated(engine).unwrap_or_else(|| integrated(at))
+        simulated(engine).unwrap_or_else(|| integrated(&at))
     }
 
     /// Values that an integral over the axis asks for at least.
