@@ -40,7 +40,7 @@ pub struct FittedEffects<'a> {
     answers: Mutex<Vec<(Asked, Vec<Truth>)>>,
 }
 
-/// What a curve was asked for.
+/// A curve by its effect, its feature, its points and its centring.
 #[derive(PartialEq)]
 struct Asked {
     effect: Quantity,
@@ -305,7 +305,7 @@ impl FittedEffects<'_> {
     }
 }
 
-/// What is known under a key.
+/// The value of a key.
 fn known<K: PartialEq, V: Clone>(all: &Mutex<Vec<(K, V)>>, key: &K) -> Option<V> {
     let all = all.lock().unwrap_or_else(PoisonError::into_inner);
     all.iter().find(|(other, _)| other == key).map(|(_, value)| value.clone())
