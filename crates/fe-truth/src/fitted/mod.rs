@@ -40,6 +40,9 @@ pub struct FittedEffects<'a> {
     answers: Mutex<Vec<(Asked, Vec<Truth>)>>,
 }
 
+/// Curves that are kept: whoever asks for one point after another does not fill the memory.
+const MOST_ANSWERS: usize = 1000;
+
 /// A curve by its effect, its feature, its points and its centring.
 #[derive(PartialEq)]
 struct Asked {
@@ -186,7 +189,10 @@ impl FittedEffects<'_> {
             return Ok(known);
         }
         let curve = self.summed(&asked)?;
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).push((asked, curve.clone()));
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() < MOST_ANSWERS {
+            answers.push((asked, curve.clone()));
+        }
         Ok(curve)
     }
 
