@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Errors of automatic bins over those of the best number of equal or quantile bins in hindsight.
 
-    scripts/binning-ratios.py RESULTS [--limit 2] [--csv FILE]
+    scripts/binning-ratios.py RESULTS [--limit 2] [--csv FILE] [--means FILE]
 
 reads RESULTS/summary.csv of a study such as scenarios/large/automatic-binning.toml and prints two tables:
 geometric means over all scenarios and features, and every ratio of `penalized` above the limit (half as much
 again up to 500 rows) with the larger of both ratios that the number of bins has which is best for both errors
-together. All ratios go to FILE. What is estimated exactly is left out.
+together. All ratios go to the file of `--csv`, with the errors themselves, and the geometric means to that of
+`--means`. What is estimated exactly is left out.
 """
 
 import argparse
@@ -39,16 +40,18 @@ def best_for_both(values, place):
     return min(map(max, each))
 
 
-def write(path, ratios):
-    """One line for each effect, size, error and automatic binning."""
+def write(path, head, rows):
     with open(path, "w", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(["scenario", "parameters", "feature", "N", "error", "binning", "ratio", "best", "K"])
-        for place, kind, binning, ratio, (best, bins) in sorted(ratios):
-            lines.writerow([*place, kind, binning, f"{ratio:.4g}", best, bins])
+        lines.writerow(head)
+        lines.writerows(rows)
 
 
-def main(path, limit, to):
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def main(path, limit, to, means_to):
     values = collections.defaultdict(dict)
     for place, metric, bins, mean in read(path):
         values[place, metric][bins] = mean
@@ -59,23 +62,30 @@ def main(path, limit, to):
         best = min((mean, bins) for bins, mean in means.items() if bins[1])
         for (binning, count), mean in means.items():
             if count is None and best[0] > EXACT:
-                ratios.append((place, METRICS[metric], binning, mean / best[0], best[1]))
+                ratios.append((place, METRICS[metric], binning, mean / best[0], best[1], mean))
                 used = values[place, "bins"][binning, None]
                 most = max(bins[1] for bins in means if bins[1])
                 crowds[binning, place].append((used, best[1][1], most))
     if to:
-        write(to, ratios)
+        head = ["scenario", "parameters", "feature", "N", "error", "binning", "ratio", "best", "K", "mean"]
+        write(to, head, ([*place, kind, binning, f"{ratio:.4g}", *bins, f"{mean:.4g}"]
+                         for place, kind, binning, ratio, bins, mean in sorted(ratios)))
     sizes = sorted({place[3] for place, *_ in ratios})
     names = sorted({binning for _, _, binning, *_ in ratios})
     print("| binning | error | " + " | ".join(f"N = {n}" for n in sizes) + " | all | worst |")
     print("|---|---|" + "--:|" * (len(sizes) + 2))
+    table = []
     for binning in names:
         for kind in METRICS.values():
             mine = [r for r in ratios if r[1:3] == (kind, binning)]
             groups = [[r[3] for r in mine if r[0][3] == n] for n in sizes] + [[r[3] for r in mine]]
-            cells = [f"{math.exp(sum(map(math.log, group)) / len(group)):.2f}" for group in groups]
-            print(f"| {binning} | {kind} | " + " | ".join(cells) + f" | {max(groups[-1]):.0f} |")
+            means = [geometric_mean(group) for group in groups]
+            table += [[binning, kind, n, f"{mean:.4g}"] for n, mean in zip([*sizes, "all"], means)]
+            print(f"| {binning} | {kind} | " + " | ".join(f"{mean:.2f}" for mean in means)
+                  + f" | {max(groups[-1]):.0f} |")
     print()
+    if means_to:
+        write(means_to, ["binning", "error", "N", "mean"], table)
     for binning in names:
         places = [map(max, zip(*pairs)) for (name, _), pairs in crowds.items() if name == binning]
         more = [best == most for used, best, most in places if used > 2 * best]
@@ -93,7 +103,7 @@ def main(path, limit, to):
     print()
     print("| effect | N | error | ratio | best in hindsight | best for both errors |")
     print("|---|--:|---|--:|---|--:|")
-    for place, kind, binning, ratio, best in sorted(ratios):
+    for place, kind, binning, ratio, best, _ in sorted(ratios):
         if binning == "penalized" and ratio > above(place[3]):
             scenario, parameters, feature, n = place
             name = " ".join(filter(None, [scenario.split("@")[0], parameters, feature]))
@@ -105,6 +115,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("results", help="folder with a summary.csv")
     parser.add_argument("--limit", type=float, default=2.0)
-    parser.add_argument("--csv", metavar="FILE")
+    parser.add_argument("--csv", metavar="FILE", help="all ratios, with the errors themselves")
+    parser.add_argument("--means", metavar="FILE", help="geometric means")
     arguments = parser.parse_args()
-    main(arguments.results, arguments.limit, arguments.csv)
+    main(arguments.results, arguments.limit, arguments.csv, arguments.means)
