@@ -136,6 +136,32 @@ fn truths_of_pairs_and_indices() {
 }
 
 #[test]
+fn a_number_of_bins_is_that_of_equal_ones_over_the_range() {
+    let plain = ["truth", "piecewise-linear", "--feature", "x1", "--bins"];
+    let tree = [
+        "truth",
+        "effector-regional",
+        "--regional",
+        "ale",
+        "--feature",
+        "x3",
+        "--depth",
+        "1",
+        "--bins",
+    ];
+    for (question, number, limits) in
+        [(&plain[..], "4", "0,0.25,0.5,0.75,1"), (&tree[..], "4", "=-1,-0.5,0,0.5,1")]
+    {
+        let with = |bins: &str| {
+            let (flag, before) = question.split_last().unwrap();
+            let joined = format!("{flag}={}", bins.trim_start_matches('='));
+            answer(&[before, &[joined.as_str()]].concat())
+        };
+        assert_eq!(with(number), with(limits));
+    }
+}
+
+#[test]
 fn truth_of_bins_and_values() {
     let rows =
         csv(&answer(&["truth", "piecewise-linear", "--feature", "x1", "--bins", "0,0.2,0.45,1"]));
@@ -622,7 +648,11 @@ fn bad_input_ends_with_status_2_and_one_clear_message() {
     says(truth(&["liu-product", "--effect", "pd", "--range", "1,1"]), &["LO below HI"]);
     says(truth(&["friedman1", "--effect", "ale", "--at", "1.5", "--feature", "1"]), &["1.5"]);
     says(truth(&["liu-product", "--feature", "1", "--bins", "0,2,1"]), &["2", "1"]);
-    says(truth(&["liu-product", "--feature", "1", "--bins", "0"]), &["two limits"]);
+    says(
+        truth(&["liu-product", "--feature", "1", "--bins", "0"]),
+        &["--bins", "number of equal bins"],
+    );
+    says(truth(&["liu-product", "--feature", "1", "--bins", "2.5"]), &["2.5", "limits"]);
     says(truth(&["liu-product", "--bins", "0,1"]), &["one --feature"]);
     says(truth(&["liu-product"]), &["--effect"]);
     // Estimators and their options.

@@ -82,9 +82,9 @@ pub(super) struct Arguments {
     /// given that, which is the background of Shapley values too; ranges are cut
     #[arg(long = "where", value_name = "EVENT", allow_hyphen_values = true)]
     event: Option<String>,
-    /// Limits of bins, increasing; with `--regional ale`, of those whose finite differences, jumps
-    /// included, shall differ less
-    #[arg(long, value_name = "Z0,Z1,…", value_delimiter = ',', allow_hyphen_values = true,
+    /// Limits of bins, increasing, or the number of equal bins over the feature's range; with `--regional ale`,
+    /// of those whose finite differences, jumps included, shall differ less
+    #[arg(long, value_name = "K|Z0,Z1,…", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite, conflicts_with_all = ["values", "shap_at"])]
     bins: Option<Vec<f64>>,
     /// How bins are averaged: uniform, or by the data's density
@@ -160,6 +160,9 @@ pub(super) struct Arguments {
     format: Format,
 }
 
+/// Most equal bins, so that a slip of the hand is no computation of hours.
+const MOST_BINS: f64 = 1e5;
+
 impl Arguments {
     /// Refuses points, ranges and parts of pairs where no pair is asked.
     fn of_one_feature(&self) -> Result<()> {
@@ -185,6 +188,21 @@ impl Arguments {
     /// The number of points over the range of one feature.
     fn points(&self) -> usize {
         self.grid.map_or(100, |grid| grid.0)
+    }
+
+    /// The limits of the bins of one feature, if any are asked for.
+    fn limits(&self, scenario: &Scenario, feature: usize) -> Result<Option<Vec<f64>>> {
+        let Some([count]) = self.bins.as_deref() else { return Ok(self.bins.clone()) };
+        if !(1.0..=MOST_BINS).contains(count) || count.fract() != 0.0 {
+            return Err(Error::Argument(format!(
+                "--bins: {count} is neither a number of equal bins, 1 to {MOST_BINS}, nor limits, two or more with commas"
+            )));
+        }
+        let (lo, hi) = scenario.axis(feature);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        // a whole number in a small range
+        let points = *count as usize + 1;
+        Ok(Some(Axis::new(lo, hi)?.grid(points)))
     }
 
     /// The centring of one feature's effect.
@@ -268,7 +286,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     }
     let sheet = match (&arguments.bins, arguments.regional) {
         (_, Some(method)) => return regions::execute(arguments, &scenario, method, out),
-        (Some(limits), None) => bins(arguments, &scenario, limits)?,
+        (Some(_), None) => bins(arguments, &scenario)?,
         (None, None) => match &arguments.shap_at {
             Some(point) => shapley_values(&scenario, point)?,
             None => values(arguments, &scenario)?,
@@ -551,8 +569,9 @@ fn answers(
     })
 }
 
-fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<OutputTable> {
+fn bins(arguments: &Arguments, scenario: &Scenario) -> Result<OutputTable> {
     let feature = arguments.features.single(scenario, "--bins")?;
+    let limits = arguments.limits(scenario, feature)?.unwrap_or_default();
     let mut sheet = OutputTable::new(&[
         "z_lo",
         "z_hi",
@@ -562,10 +581,7 @@ fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<Ou
         "bin_error",
         "abs_error",
     ]);
-    if limits.len() < 2 {
-        return Err(Error::Argument("--bins: at least two limits are needed".to_owned()));
-    }
-    for bin in scenario.bins(feature, limits, arguments.weighting)? {
+    for bin in scenario.bins(feature, &limits, arguments.weighting)? {
         let numbers =
             [bin.lo, bin.hi, bin.mu, bin.sigma2, bin.sigma2_star, bin.bin_error, bin.abs_error];
         sheet.push(numbers.map(Entry::from).to_vec());

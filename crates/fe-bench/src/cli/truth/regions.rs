@@ -47,7 +47,7 @@ pub(super) fn execute(
                 candidates: arguments.candidates,
                 drop: arguments.drop.unwrap_or(TreeOptions::default().drop),
                 cart: arguments.partition == Some(Splitting::Cart),
-                limits: arguments.bins.as_deref(),
+                limits: None,
             };
             trees(arguments, scenario, method, options)?
         }
@@ -69,8 +69,8 @@ fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Resul
     let columns =
         ["heterogeneity", "split_feature", "position", "before", "left", "right", "weighted"];
     let mut sheet = OutputTable::new(&columns);
-    let optima: Vec<RegionalTruth> = match &arguments.bins {
-        Some(limits) => vec![scenario.regional_differences(feature, limits)?],
+    let optima: Vec<RegionalTruth> = match arguments.limits(scenario, feature)? {
+        Some(limits) => vec![scenario.regional_differences(feature, &limits)?],
         None => scenario.regional(method, feature)?,
     };
     for optimum in optima {
@@ -118,7 +118,9 @@ fn trees(
     columns.extend(form.map(|_| "form"));
     let mut sheet = OutputTable::new(&columns);
     for feature in arguments.features.of(scenario)? {
-        let tree = scenario.tree(method, feature, options)?;
+        let limits = arguments.limits(scenario, feature)?;
+        let tree =
+            scenario.tree(method, feature, TreeOptions { limits: limits.as_deref(), ..options })?;
         let rows = if arguments.leaves {
             leaves(arguments, scenario, method, &tree)?
         } else {
