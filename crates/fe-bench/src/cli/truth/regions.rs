@@ -7,6 +7,7 @@ use fe_core::settings::Splitting;
 use fe_truth::{
     Centring, Quantity, Regional, RegionalNode, RegionalTree, RegionalTruth, Scenario, TreeOptions,
 };
+use rayon::prelude::*;
 
 use super::{Arguments, entries};
 use crate::cli::event::words;
@@ -117,16 +118,19 @@ fn trees(
     });
     columns.extend(form.map(|_| "form"));
     let mut sheet = OutputTable::new(&columns);
-    for feature in arguments.features.of(scenario)? {
+    let of_feature = |feature: usize| {
         let limits = arguments.limits(scenario, feature)?;
-        let tree =
-            scenario.tree(method, feature, TreeOptions { limits: limits.as_deref(), ..options })?;
-        let rows = if arguments.leaves {
-            leaves(arguments, scenario, method, &tree)?
-        } else {
-            split_rows(scenario, &tree)
-        };
-        for mut row in rows {
+        let options = TreeOptions { limits: limits.as_deref(), ..options };
+        let tree = scenario.tree(method, feature, options)?;
+        if arguments.leaves {
+            return leaves(arguments, scenario, method, &tree);
+        }
+        Ok(split_rows(scenario, &tree))
+    };
+    let features = arguments.features.of(scenario)?;
+    let found: Vec<_> = features.into_par_iter().map(of_feature).collect();
+    for rows in found {
+        for mut row in rows? {
             row.extend(form.map(Entry::from));
             sheet.push(row);
         }
