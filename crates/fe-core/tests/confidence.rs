@@ -400,6 +400,38 @@ fn analytic_bands_hold_curves_that_bins_miss() {
     }
 }
 
+/// How high the curve jumps differs between instances, of which five are in the cell with the jump.
+#[test]
+fn analytic_bands_hold_a_jump_whose_height_differs() {
+    let height = |x: f64| (2.0 * x - 1.5).powi(2);
+    let model = FunctionModel::new(2, move |x| if x[0] < 0.5 { 0.0 } else { height(x[1]) });
+    let settings =
+        Settings { bins: Some(10), center: Some(Centring::Start), ..banded(BandKind::Analytic) };
+    let datasets = 200;
+    let (mut pointwise, mut whole) = (0.0, 0);
+    for seed in 0..datasets {
+        let drawn = sample(300, 1000 + seed);
+        // The other feature is uniform around 3/4 wherever the first one is.
+        let array = Array2::from_shape_fn((2, 300), |(feature, row)| match feature {
+            0 => drawn.feature(0)[row],
+            _ => drawn.feature(1)[row] - 0.5 * drawn.feature(0)[row] + 0.25,
+        });
+        let band = band("ale", &settings, &Dataset::from_features(array).unwrap(), &model);
+        let (x, all) = (band.pointwise.lower.x(), limits(&band));
+        let held = |lower: &[f64], upper: &[f64]| {
+            let truth = |x: f64| if x < 0.5 { 0.0 } else { 1.0 / 3.0 };
+            let inside = |i: &usize| (lower[*i]..=upper[*i]).contains(&truth(x[*i]));
+            (0..x.len()).filter(|&i| x[i] > 0.45).filter(inside).count() as f64
+                / x.iter().filter(|&&x| x > 0.45).count() as f64
+        };
+        pointwise += held(&all[0], &all[1]) / datasets as f64;
+        whole += usize::from(held(&all[2], &all[3]) == 1.0);
+    }
+    assert!((0.93..0.99).contains(&pointwise), "{pointwise}");
+    // A standard error is 0.02.
+    assert!(whole as f64 > 0.88 * datasets as f64, "{whole} of {datasets}");
+}
+
 #[test]
 fn bad_requests_are_refused() {
     let refuse =

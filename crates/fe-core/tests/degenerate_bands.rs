@@ -84,6 +84,36 @@ fn a_curved_feature_that_is_added_is_certain_for_shapley_values_and_on_a_grid() 
     }
 }
 
+/// Cells leave something of the bend, which is no matter of chance.
+#[test]
+fn a_curved_feature_that_is_added_is_certain_for_accumulated_effects_with_cells() {
+    let added = |x: &[f64]| (3.0 * x[0]).exp() + x[1] * x[2];
+    let model = FunctionModel::new(3, added).with_partial(|s, x| match s {
+        0 => 3.0 * (3.0 * x[0]).exp(),
+        1 => x[2],
+        _ => x[1],
+    });
+    for name in ["ale", "dale", "rhale"] {
+        let (count, all) = degenerate(&banded(name, BandKind::Analytic, &model));
+        assert_eq!(count, all, "{name}");
+        // A mean over the instances is as uncertain as where they are.
+        let settings = Settings {
+            band: Some(BandKind::Analytic),
+            center: Some(fe_core::settings::Centring::Data),
+            ..Settings::default()
+        };
+        let settings =
+            if name == "rhale" { settings } else { Settings { bins: Some(8), ..settings } };
+        let estimator = estimator::from_settings(name, &settings).unwrap();
+        let effect = &estimator.estimate(&data(), &model, 0).unwrap()[0];
+        assert_eq!(degenerate(effect).0, 0, "{name}");
+    }
+    // All but one of the instances alike is not all.
+    let odd = |x: &[f64]| if x[1] > 15.0 { x[0] } else { 0.0 };
+    let model = FunctionModel::new(3, move |x| added(x) + odd(x));
+    assert!(degenerate(&banded("ale", BandKind::Analytic, &model)).0 <= 1);
+}
+
 /// The rows on a part of the axis are explained, against the background of all.
 #[test]
 fn on_a_part_of_the_axis_too() {

@@ -525,6 +525,13 @@ impl Dataset {
         changed
     }
 
+    /// The same rows with one feature, counted from 0, at the same value in all of them.
+    pub(crate) fn with_feature_at(mut self, feature: usize, x: f64) -> Self {
+        self.features.row_mut(feature).fill(x);
+        self.summaries = Summaries::of(self.dimension());
+        self
+    }
+
     /// All rows with some of the features, counted from 0, in the given order.
     ///
     /// # Errors

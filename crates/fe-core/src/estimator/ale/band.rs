@@ -9,7 +9,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::Accumulated;
 use super::accumulation::{Accumulation, Averaged, Content, Place};
-use super::fine::{self, FineCurve};
+use super::fine::{self, AROUND, FineCurve, Moved};
 use super::local_effects::{LocalEffects, Source};
 use crate::binning::Choice;
 use crate::confidence::{Debiased, MOST_HELD, Purpose, Replicate, Resampling, Uncertainty};
@@ -29,6 +29,9 @@ use crate::settings::EmptyBins;
 /// need; of thousands of bins, as noise-free local effects make them, that takes most of a minute.
 const MOST_MULTIPLIED: usize = 1 << 16;
 
+/// Rows that are looked at before all of them are asked whether they say the same.
+const FEW: usize = 64;
+
 /// An accumulated effect with the local effects that it came from.
 pub(crate) struct AccumulatedSample<'a> {
     estimator: &'a Accumulated,
@@ -37,6 +40,7 @@ pub(crate) struct AccumulatedSample<'a> {
     effect: &'a Effect,
     bins: &'a Bins,
     x: Vec<f64>,
+    resampled: bool,
     rebin: bool,
     /// The local effect of every row; NaN where it does not count. None where bin moments are enough.
     local: Option<Vec<f64>>,
@@ -64,6 +68,7 @@ impl<'a> AccumulatedSample<'a> {
             effect,
             bins,
             x: purpose.x.to_vec(),
+            resampled: purpose.resampled,
             rebin: purpose.rebin,
             local: None,
         };
@@ -134,6 +139,97 @@ impl<'a> AccumulatedSample<'a> {
         fine::cells(&SortedSample::new(inside), record.axis, self.bins.partition.closed())
     }
 
+    fn rows_on_axis(&self) -> impl Iterator<Item = usize> + '_ {
+        let rows = self.data.weighted(self.effect.feature).enumerate();
+        let counts = |(x, weight): (f64, f64)| weight > 0.0 && self.effect.record.axis.contains(x);
+        rows.filter(move |&(_, row)| counts(row)).map(|(row, _)| row)
+    }
+
+    /// Those rows, by where they are.
+    fn rows_in_order(&self) -> Vec<usize> {
+        let positions = self.data.feature(self.effect.feature);
+        let mut rows: Vec<usize> = self.rows_on_axis().collect();
+        rows.sort_by(|&a, &b| positions[a].total_cmp(&positions[b]));
+        rows
+    }
+
+    /// True if the local effect at a row's place is that of another one of them, half of them farther on, there: what
+    /// differs is less than this error of the curve.
+    fn are_alike(&self, rows: &[usize], rounding: f64) -> Result<bool> {
+        let (feature, bins) = (self.effect.feature, &self.bins.partition);
+        let here = self.data.select(rows);
+        let turned: Vec<usize> =
+            (0..rows.len()).map(|i| (i + rows.len() / 2) % rows.len()).collect();
+        let others = here.select(&turned).with_feature_of(feature, &inverse(&turned));
+        let mut of = [&here, &others].into_iter().map(|data| {
+            let effects = self.local_effects(data)?;
+            let along = match effects.source {
+                Source::Differences => None,
+                Source::Derivatives(_) => Some(self.effect.record.axis.width()),
+            };
+            Ok::<_, Error>((effects.of_moved(bins)?.swap_remove(self.effect.output), along))
+        });
+        let (Some(here_effects), Some(other_effects)) = (of.next(), of.next()) else {
+            return Ok(false);
+        };
+        let ((mine, along), (theirs, _)) = (here_effects?, other_effects?);
+        let widths = bins.widths();
+        let mut all = mine.iter().zip(&theirs).zip(here.feature(feature));
+        Ok(all.all(|((mine, theirs), &x)| {
+            let over = along.or_else(|| bins.locate(x).map(|bin| widths[bin])).unwrap_or(0.0);
+            (mine - theirs).abs() * over <= rounding
+        }))
+    }
+
+    /// The local effects that the instances around a cell would have in it; none if they hardly weigh more than those in
+    /// the cell.
+    fn moved_into(
+        &self,
+        cells: &Partition,
+        cell: usize,
+        rows: &[usize],
+    ) -> Result<Option<Vec<Moved>>> {
+        let positions = self.data.feature(self.effect.feature);
+        let weights = self.weights();
+        let first = cell.saturating_sub(AROUND).min(cells.bins().saturating_sub(2 * AROUND + 1));
+        let last = (first + 2 * AROUND).min(cells.bins() - 1);
+        let of = |from: usize, to: usize| {
+            let start = rows.partition_point(|&row| cells.locate(positions[row]) < Some(from));
+            let end = rows.partition_point(|&row| cells.locate(positions[row]) <= Some(to));
+            &rows[start..end]
+        };
+        let weight = |rows: &[usize]| rows.iter().map(|&row| weights[row]).sum::<f64>();
+        let (own, near) = (of(cell, cell), of(first, last));
+        if own.is_empty() || weight(near) < 2.0 * weight(own) {
+            return Ok(None);
+        }
+        let inside = Partition::new(cells.limits()[cell..=cell + 1].to_vec(), cells.closed())?;
+        let mut content = Content::default();
+        own.iter().for_each(|&row| content.add(positions[row], 0.0, weights[row]));
+        let around = self.data.select(near);
+        let places = match self.local_effects(&around)?.source {
+            Source::Differences => vec![content.part],
+            // Two places, with the mean and the spread of those of the instances in the cell.
+            Source::Derivatives(_) => {
+                let spread = (content.parts_squared / content.effects.weight).sqrt();
+                let ends = [own[0], own[own.len() - 1]].map(|row| positions[row]);
+                [-spread, spread].map(|by| (content.part + by).clamp(ends[0], ends[1])).to_vec()
+            }
+        };
+        let mut all = Vec::with_capacity(places.len() * near.len());
+        for &x in &places {
+            let moved = around.clone().with_feature_at(self.effect.feature, x);
+            let effects =
+                self.local_effects(&moved)?.of_moved(&inside)?.swap_remove(self.effect.output);
+            let Place { part, .. } = Place::of(&inside, 0, x);
+            all.extend(near.iter().zip(effects).map(|(&row, effect)| {
+                let weight = weights[row] / places.len() as f64;
+                Moved { from: positions[row], part, effect, weight }
+            }));
+        }
+        Ok(Some(all))
+    }
+
     fn means<'b>(&self, partition: &'b Partition, contents: &[Content]) -> Result<Means<'b>> {
         let record = &self.effect.record;
         let policy =
@@ -180,8 +276,38 @@ impl Resampling for AccumulatedSample<'_> {
         let local = self.local_effects(self.data)?.of_instances(&cells)?;
         let contents = self.contents(&cells, &local[self.effect.output], &self.weights());
         let centring = (self.effect.record.centring, self.effect.record.axis_mean);
-        FineCurve::new(&cells, &contents, centring)?.debiased(&self.x).map(Some)
+        let mut curve = FineCurve::new(&cells, &contents, centring)?;
+        let decisive = curve.decisive();
+        if !decisive.is_empty() {
+            let rows = self.rows_in_order();
+            for cell in decisive {
+                if let Some(around) = self.moved_into(&cells, cell, &rows)? {
+                    curve.know(cell, &around);
+                }
+            }
+        }
+        curve.debiased(&self.x).map(Some)
     }
+
+    /// True if instances elsewhere, taken to the places of others, have their local effects there. Resamples tell bins of
+    /// other instances apart all the same, and means over the instances are uncertain by where these are.
+    fn is_certain(&self, rounding: f64) -> bool {
+        if self.resampled || matches!(self.effect.record.centring, Centring::Data | Centring::Bins)
+        {
+            return false;
+        }
+        let few = self.rows_on_axis().step_by(self.data.len().div_ceil(FEW)).collect::<Vec<_>>();
+        let all = || self.rows_on_axis().collect::<Vec<_>>();
+        let alike = |rows: &[usize]| self.are_alike(rows, rounding).unwrap_or(false);
+        alike(&few) && alike(&all())
+    }
+}
+
+/// The places at which a permutation has each number.
+fn inverse(permutation: &[usize]) -> Vec<usize> {
+    let mut places = vec![0; permutation.len()];
+    permutation.iter().enumerate().for_each(|(place, &row)| places[row] = place);
+    places
 }
 
 fn check_size(bins: usize, places: usize) -> Result<()> {

@@ -32,6 +32,16 @@ const PER_CELL: f64 = 5.0;
 /// Most cells. Of so many the bias is less than the standard error up to a million rows.
 const MOST: f64 = 2000.0;
 
+/// Share of the curve's variance from which on that of a single cell decides.
+const DECISIVE: f64 = 0.05;
+
+/// Cells on either side whose instances tell how the local effects in one vary that decides.
+pub(super) const AROUND: usize = 2;
+
+/// Share of a sum of squares that where instances come from may explain; of more the other features follow this one
+/// too closely for instances around a cell to say what those in it do.
+const DEPENDENT: f64 = 0.25;
+
 /// Share of a sum of squares that rounding leaves where a trend is all there is.
 const ROUNDING: f64 = 1e-13;
 
@@ -119,6 +129,18 @@ impl Trend {
     }
 }
 
+/// An instance from around a cell, taken into it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moved {
+    /// Where it is.
+    pub(super) from: f64,
+    /// Where it is taken to, as part of the cell's width from its start.
+    pub(super) part: f64,
+    /// Its local effect there.
+    pub(super) effect: f64,
+    pub(super) weight: f64,
+}
+
 /// An accumulated effect on cells.
 pub(super) struct FineCurve<'a> {
     partition: &'a Partition,
@@ -129,6 +151,8 @@ pub(super) struct FineCurve<'a> {
     contents: Vec<Content>,
     averaged: Averaged,
     variances: Vec<f64>,
+    /// Degrees of freedom of each variance.
+    degrees: Vec<f64>,
 }
 
 impl<'a> FineCurve<'a> {
@@ -148,7 +172,46 @@ impl<'a> FineCurve<'a> {
         let (Some(variances), _) = interpolate_missing(&variances, &partition.centres()) else {
             return Err(Error::Incompatible("no cell of a band has two instances".to_owned()));
         };
-        Ok(Self { partition, centring: centring.0, widths, trends, contents, averaged, variances })
+        let degrees = contents.iter().map(|cell| (cell.effects.weight - 1.0).max(1.0)).collect();
+        let centring = centring.0;
+        Ok(Self { partition, centring, widths, trends, contents, averaged, variances, degrees })
+    }
+
+    /// Cells of which a single one has so large a share of the curve's variance that it decides how wide the band is:
+    /// by the mean variance around it, as its own would be chosen for being too large.
+    pub(super) fn decisive(&self) -> Vec<usize> {
+        let last = self.widths.len() - 1;
+        let part = |cell: usize, variance: f64| {
+            let Content { effects, .. } = self.contents[cell];
+            let part = self.widths[cell] * self.widths[cell] * variance / effects.weight;
+            if part.is_finite() { part } else { 0.0 }
+        };
+        let sum: f64 = (0..=last).map(|cell| part(cell, self.variances[cell])).sum();
+        let around = |cell: usize| {
+            let near = &self.variances[cell.saturating_sub(AROUND)..=(cell + AROUND).min(last)];
+            near.iter().sum::<f64>() / near.len() as f64
+        };
+        (0..=last).filter(|&cell| part(cell, around(cell)) > DECISIVE * sum).collect()
+    }
+
+    /// Takes the variance of a cell from instances around it as well, about the cell's trend and a line along where
+    /// they come from, with which the law of the other features may change.
+    pub(super) fn know(&mut self, cell: usize, around: &[Moved]) {
+        let trend = self.trends[cell].within();
+        let mut content = Content::default();
+        for moved in around {
+            content.add(moved.from, moved.effect - trend * moved.part, moved.weight);
+        }
+        let Content { effects, parts_squared, products, .. } = content;
+        let explained = if parts_squared > 0.0 { products * products / parts_squared } else { 0.0 };
+        if explained > DEPENDENT * effects.squares {
+            return;
+        }
+        let degrees = effects.weight - 2.0;
+        let variance = (effects.squares - explained).max(0.0) / degrees;
+        if degrees > self.degrees[cell] && variance.is_finite() {
+            (self.variances[cell], self.degrees[cell]) = (variance, degrees);
+        }
     }
 
     /// The centred curve at some places and its covariance.
@@ -170,6 +233,7 @@ impl<'a> FineCurve<'a> {
             positions,
         };
         let (mut factor, mut degrees) = accumulation.columns(&self.contents);
+        degrees[..self.degrees.len()].copy_from_slice(&self.degrees);
         let (bends, of_bends) = self.bends(&places);
         let known = factor.ncols();
         factor = factor.resize_horizontally(known + bends.ncols(), 0.0);
@@ -230,6 +294,26 @@ impl<'a> FineCurve<'a> {
         Some((0..self.widths.len()).map(position).collect())
     }
 
+    /// The square of how far the mean of a cell is from the line through those of its neighbours, or of the next two at an
+    /// end, less what is by chance: of a jump within the cell, whose place there is not known, nothing else tells.
+    fn peak(&self, cell: usize) -> f64 {
+        let last = self.widths.len() - 1;
+        let (a, b) = match cell {
+            _ if last < 2 => return 0.0,
+            0 => (1, 2),
+            _ if cell == last => (last - 2, last - 1),
+            _ => (cell - 1, cell + 1),
+        };
+        let mean = |k: usize| self.contents[k].effects.mean;
+        let place = |k: usize| self.partition.limits()[k] + self.contents[k].part * self.widths[k];
+        let share = (place(cell) - place(a)) / (place(b) - place(a));
+        let by_chance = |k: usize| self.variances[k] / self.contents[k].effects.weight;
+        let distance = mean(cell) - (mean(a) + share * (mean(b) - mean(a)));
+        let of_line = (1.0 - share).powi(2) * by_chance(a) + share * share * by_chance(b);
+        let peak = distance * distance - by_chance(cell) - of_line;
+        if peak > 0.0 { peak } else { 0.0 }
+    }
+
     /// A column for each cell that holds a place, of what a kink in it may do there, with the degrees of freedom.
     fn bends(&self, places: &[Place]) -> (DMatrix<f64>, Vec<f64>) {
         let mut cells: Vec<usize> = places.iter().map(|place| place.bin).collect();
@@ -241,7 +325,8 @@ impl<'a> FineCurve<'a> {
             // Instances at a single place do not differ by where they are. Spread evenly, 1/12 is the variance of the part.
             let Content { effects, parts_squared, .. } = self.contents[cell];
             let spread = (12.0 * parts_squared / effects.weight).min(1.0);
-            let size = self.widths[cell] * (self.variances[cell] * spread + step * step).sqrt();
+            let size = self.widths[cell]
+                * (self.variances[cell] * spread + step * step + self.peak(cell)).sqrt();
             // π/8 is the mean of √(p(1−p)).
             let mean = self.averaged.shares[cell] * PI / 8.0;
             for (i, &Place { bin, part }) in places.iter().enumerate() {
@@ -249,8 +334,7 @@ impl<'a> FineCurve<'a> {
                 column[i] = size * (here - mean);
             }
         }
-        let degrees = |&cell: &usize| (self.contents[cell].effects.weight - 1.0).max(1.0);
-        let degrees = cells.iter().map(degrees).collect();
+        let degrees = cells.iter().map(|&cell| self.degrees[cell]).collect();
         (columns, degrees)
     }
 }
@@ -319,6 +403,41 @@ mod tests {
             let off = (fine.curve[0] - 3.0 * kink).abs();
             let error = fine.uncertainty.standard_errors()[0];
             assert!(off < 2.0 * error + 1e-12, "{kink}: {off} of {error}");
+        }
+    }
+
+    /// A jump of f is in one cell, and how high it is differs from instance to instance.
+    #[test]
+    fn a_cell_that_decides_is_known_from_instances_around_it() {
+        let x: Vec<f64> = (0..60).map(|i| (f64::from(i) + 0.5) / 60.0).collect();
+        let partition = cells_of(&x);
+        let mut contents = contents(&partition, &x, |_| 0.0);
+        let heights = [0.1, 0.2, 0.1, 0.3, 0.8];
+        contents[6] = Content::default();
+        heights.iter().for_each(|&height| contents[6].add(0.5, height, 1.0));
+        let centring = (Centring::Start, AxisMean::default());
+        let curve = || FineCurve::new(&partition, &contents, centring).unwrap();
+        // Its neighbours have a share in the mean variance around it.
+        assert_eq!(curve().decisive(), [4, 5, 6, 7, 8]);
+        let around = |effect: &dyn Fn(usize) -> f64| -> Vec<Moved> {
+            let moved =
+                |i: usize| Moved { from: i as f64, part: 0.5, effect: effect(i), weight: 1.0 };
+            (0..25).map(moved).collect()
+        };
+        let mut known = curve();
+        known.know(6, &around(&|i| heights[i % 5]));
+        assert_eq!(known.degrees[6], 23.0);
+        let spread = heights.iter().map(|h| (h - 0.3) * (h - 0.3)).sum::<f64>();
+        assert!((known.variances[6] - 5.0 * spread / 23.0).abs() < 0.01);
+        // Where effects follow the place that instances come from, these say nothing of the cell.
+        let mut unknown = curve();
+        unknown.know(6, &around(&|i| if i < 12 { 0.0 } else { 1.0 }));
+        assert_eq!((unknown.degrees[6], unknown.variances[6]), (4.0, curve().variances[6]));
+        // Where in the cell the curve jumps is not known: it is within two standard errors.
+        let fine = known.debiased(&[0.5, 0.51, 0.54, 0.57]).unwrap();
+        for (y, error) in fine.curve.iter().zip(fine.uncertainty.standard_errors()) {
+            let rise = 0.3 / 12.0;
+            assert!(y.abs() <= 1e-12 || (y.abs() < rise && error > 0.2 * rise), "{y} ± {error}");
         }
     }
 

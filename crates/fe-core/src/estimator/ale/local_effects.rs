@@ -83,6 +83,13 @@ impl<'a> LocalEffects<'a> {
 
     /// The local effect of every instance, for each output; NaN where a row does not count.
     pub(crate) fn of_instances(&self, partition: &Partition) -> Result<Vec<Vec<f64>>> {
+        let all = self.of_moved(partition)?;
+        self.check()?;
+        Ok(all)
+    }
+
+    /// The same of rows that are not in the data, of which derivatives are not held to say something of the model.
+    pub(crate) fn of_moved(&self, partition: &Partition) -> Result<Vec<Vec<f64>>> {
         let outputs = self.model.model().outputs();
         let mut all = vec![vec![f64::NAN; self.data.len()]; outputs];
         fold_blocks(
@@ -102,7 +109,6 @@ impl<'a> LocalEffects<'a> {
                 }
             },
         )?;
-        self.check()?;
         Ok(all)
     }
 
