@@ -8,7 +8,11 @@
 //! there moves their mean ([`Trend::within`]); and the curve is bent, which the trend from cell to cell
 //! tells ([`Trend::along`]). A kink or a jump of the slope is no trend: by the inequality of Cauchy and Schwarz it
 //! moves the curve at the part p of a cell by at most √(p(1−p)) standard deviations of the mean local effect
-//! over the cell, times its width, which counts as a standard error.
+//! over the cell, times its width, which counts as a standard error; a jump of f is a cell whose mean is no one's
+//! neighbour ([`FineCurve::peak`]).
+//!
+//! Where one cell has much of the variance, five instances are too few to know it by: those around the cell are taken into it
+//! ([`FineCurve::know`]).
 
 use std::f64::consts::PI;
 
