@@ -174,11 +174,13 @@ impl<'a> AccumulatedSample<'a> {
         };
         let ((mine, along), (theirs, _)) = (here_effects?, other_effects?);
         let widths = bins.widths();
-        let mut all = mine.iter().zip(&theirs).zip(here.feature(feature));
-        Ok(all.all(|((mine, theirs), &x)| {
-            let over = along.or_else(|| bins.locate(x).map(|bin| widths[bin])).unwrap_or(0.0);
-            (mine - theirs).abs() * over <= rounding
-        }))
+        let over = |x: f64| along.or_else(|| bins.locate(x).map(|bin| widths[bin])).unwrap_or(0.0);
+        let places = here.feature(feature);
+        // Of what is rounding alone nothing is asked.
+        let is_any = mine.iter().zip(places).any(|(mine, &x)| mine.abs() * over(x) > rounding);
+        let mut all = mine.iter().zip(&theirs).zip(places);
+        let are_alike = all.all(|((mine, theirs), &x)| (mine - theirs).abs() * over(x) <= rounding);
+        Ok(is_any && are_alike)
     }
 
     /// The local effects that the instances around a cell would have in it; none if they hardly weigh more than those in

@@ -136,9 +136,9 @@ impl Trend {
 /// An instance from around a cell, taken into it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moved {
-    /// Where it is.
+    /// Its own place.
     pub(super) from: f64,
-    /// Where it is taken to, as part of the cell's width from its start.
+    /// The place that it is taken to, as part of the cell's width from its start.
     pub(super) part: f64,
     /// Its local effect there.
     pub(super) effect: f64,
