@@ -88,7 +88,12 @@ impl<T> ConfidenceBand<T> {
                 "refits do not differ, as where the learner can give no such effect, and of the true function it says nothing"
             }
         };
-        let caution = || format!("its band has no width{at}: {alike}");
+        let seen = if self.rounding.is_infinite() {
+            "the width of its band is the estimator's own, and no matter of chance".to_owned()
+        } else {
+            format!("its band has no width{at}")
+        };
+        let caution = || format!("{seen}: {alike}");
         super::are_many_empty(without, places).then(caution)
     }
 
@@ -227,6 +232,11 @@ mod tests {
         let of = |zeros| ConfidenceBand { pointwise: lower(zeros), ..band.clone() }.caution();
         assert_eq!(of(2), None);
         assert!(of(3).unwrap().starts_with("its band has no width at 3 of 20 points: "));
+        // Limits that are apart though nothing is by chance.
+        let sure = ConfidenceBand { pointwise: lower(0), rounding: f64::INFINITY, ..band.clone() };
+        assert!(
+            sure.caution().unwrap().starts_with("the width of its band is the estimator's own")
+        );
         assert_eq!(band.rounded(1e-3, line(-4.0).y()).rounding, 1e-3);
     }
 }
