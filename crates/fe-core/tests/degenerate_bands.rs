@@ -108,7 +108,7 @@ fn a_curved_feature_that_is_added_is_certain_for_accumulated_effects_with_cells(
         let effect = &estimator.estimate(&data(), &model, 0).unwrap()[0];
         assert_eq!(degenerate(effect).0, 0, "{name}");
     }
-    // All but one of the instances alike is not all.
+    // All but three of 200 instances alike is not all.
     let odd = |x: &[f64]| if x[1] > 15.0 { x[0] } else { 0.0 };
     let model = FunctionModel::new(3, move |x| added(x) + odd(x));
     assert!(degenerate(&banded("ale", BandKind::Analytic, &model)).0 <= 1);

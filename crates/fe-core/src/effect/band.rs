@@ -68,6 +68,19 @@ impl<T> ConfidenceBand<T> {
         width.is_nan() || width <= self.rounding
     }
 
+    /// Number of values of a curve that lie outside of the limits there, by more than rounding. Limits that are apart though
+    /// nothing is by chance bound what the curve is all the same.
+    #[must_use]
+    pub fn count_outside(&self, values: &[f64], lower: &[f64], upper: &[f64]) -> usize {
+        let size = values.iter().fold(0.0, |size: f64, y| size.max(y.abs()));
+        let slack = if self.rounding.is_finite() { self.rounding } else { NO_WIDTH * size };
+        let limits = lower.iter().zip(upper);
+        let is_out = |(y, (lower, upper)): &(&f64, (&f64, &f64))| {
+            **y < **lower - slack || **y > **upper + slack
+        };
+        values.iter().zip(limits).filter(is_out).count()
+    }
+
     /// The caution beside a band of which so many places have no width, more than a tenth, that it must not be read
     /// without being told; none where they are few.
     fn caution_of(&self, lower: &[f64], upper: &[f64]) -> Option<String> {
@@ -237,6 +250,8 @@ mod tests {
         assert!(
             sure.caution().unwrap().starts_with("the width of its band is the estimator's own")
         );
+        assert_eq!(sure.count_outside(&[0.5, 1.0, 1.5], &[0.0; 3], &[1.0; 3]), 1);
+        assert_eq!(band.count_outside(&[1.0, 1.0 + 1e-16], &[1.0; 2], &[1.0; 2]), 0);
         assert_eq!(band.rounded(1e-3, line(-4.0).y()).rounding, 1e-3);
     }
 }

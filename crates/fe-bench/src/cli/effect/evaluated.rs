@@ -207,13 +207,7 @@ impl Evaluated {
         let [.., Some(lower), Some(upper)] = self.confidence.as_ref()? else {
             return None;
         };
-        let limits = lower.iter().zip(upper);
-        // The limits of a curve that is certain are where the bins may not miss it all the same.
-        let size = self.y.iter().fold(0.0, |size: f64, y| size.max(y.abs()));
-        let slack = if band.rounding.is_finite() { band.rounding } else { 1e-9 * size };
-        let is_out =
-            |(y, (lower, upper)): (&f64, (&f64, &f64))| *y < lower - slack || *y > upper + slack;
-        let count = self.y.iter().zip(limits).filter(|point| is_out(*point)).count();
+        let count = band.count_outside(&self.y, lower, upper);
         let bins = self.effect.bins.as_ref().map_or(0, |bins| bins.partition.bins());
         let why = match bins > cells {
             false => "and bins are too wide there; take more by --bins".to_owned(),

@@ -10,7 +10,7 @@ use nalgebra::{DMatrix, DVector};
 use super::Accumulated;
 use super::accumulation::{Accumulation, Averaged, Content, Place};
 use super::fine::{self, AROUND, FineCurve, Moved};
-use super::local_effects::{LocalEffects, Source};
+use super::local_effects::{BLOCK, LocalEffects, Source};
 use crate::binning::Choice;
 use crate::confidence::{Debiased, MOST_HELD, Purpose, Replicate, Resampling, Uncertainty};
 use crate::data::Dataset;
@@ -153,34 +153,33 @@ impl<'a> AccumulatedSample<'a> {
         rows
     }
 
-    /// True if the local effect at a row's place is that of another one of them, half of them farther on, there: what
-    /// differs is less than this error of the curve.
-    fn are_alike(&self, rows: &[usize], rounding: f64) -> Result<bool> {
+    /// The largest local effect of some rows, and how far it is at most from that of the row half of them farther on, taken
+    /// to the same place: as errors of the curve.
+    fn differing(&self, rows: &[usize]) -> Result<(f64, f64)> {
         let (feature, bins) = (self.effect.feature, &self.bins.partition);
         let here = self.data.select(rows);
         let turned: Vec<usize> =
             (0..rows.len()).map(|i| (i + rows.len() / 2) % rows.len()).collect();
         let others = here.select(&turned).with_feature_of(feature, &inverse(&turned));
-        let mut of = [&here, &others].into_iter().map(|data| {
-            let effects = self.local_effects(data)?;
-            let along = match effects.source {
-                Source::Differences => None,
-                Source::Derivatives(_) => Some(self.effect.record.axis.width()),
-            };
-            Ok::<_, Error>((effects.of_moved(bins)?.swap_remove(self.effect.output), along))
-        });
-        let (Some(here_effects), Some(other_effects)) = (of.next(), of.next()) else {
-            return Ok(false);
+        let effects = |data| {
+            let mut all = self.local_effects(data)?.of_moved(bins)?;
+            Ok::<_, Error>(all.swap_remove(self.effect.output))
         };
-        let ((mine, along), (theirs, _)) = (here_effects?, other_effects?);
-        let widths = bins.widths();
-        let over = |x: f64| along.or_else(|| bins.locate(x).map(|bin| widths[bin])).unwrap_or(0.0);
-        let places = here.feature(feature);
-        // Of what is rounding alone nothing is asked.
-        let is_any = mine.iter().zip(places).any(|(mine, &x)| mine.abs() * over(x) > rounding);
-        let mut all = mine.iter().zip(&theirs).zip(places);
-        let are_alike = all.all(|((mine, theirs), &x)| (mine - theirs).abs() * over(x) <= rounding);
-        Ok(is_any && are_alike)
+        let (mine, theirs) = (effects(&here)?, effects(&others)?);
+        let (axis, widths) = (self.effect.record.axis, bins.widths());
+        let source = self.estimator.source(self.model.model(), axis)?;
+        let over = |x: f64| match source {
+            Source::Derivatives(_) => axis.width(),
+            Source::Differences => bins.locate(x).map_or(0.0, |bin| widths[bin]),
+        };
+        let mut largest = (0.0, 0.0);
+        for ((mine, theirs), &x) in mine.iter().zip(&theirs).zip(here.feature(feature)) {
+            largest.0 = f64::max(largest.0, mine.abs() * over(x));
+            // What is no number is no agreement.
+            let apart = (mine - theirs).abs() * over(x);
+            largest.1 = if apart.is_nan() { f64::INFINITY } else { f64::max(largest.1, apart) };
+        }
+        Ok(largest)
     }
 
     /// The local effects that the instances around a cell would have in it; none if they hardly weigh more than those in
@@ -189,10 +188,9 @@ impl<'a> AccumulatedSample<'a> {
         &self,
         cells: &Partition,
         cell: usize,
-        rows: &[usize],
+        (rows, weights): (&[usize], &[f64]),
     ) -> Result<Option<Vec<Moved>>> {
         let positions = self.data.feature(self.effect.feature);
-        let weights = self.weights();
         let first = cell.saturating_sub(AROUND).min(cells.bins().saturating_sub(2 * AROUND + 1));
         let last = (first + 2 * AROUND).min(cells.bins() - 1);
         let of = |from: usize, to: usize| {
@@ -209,7 +207,7 @@ impl<'a> AccumulatedSample<'a> {
         let mut content = Content::default();
         own.iter().for_each(|&row| content.add(positions[row], 0.0, weights[row]));
         let around = self.data.select(near);
-        let places = match self.local_effects(&around)?.source {
+        let places = match self.estimator.source(self.model.model(), self.effect.record.axis)? {
             Source::Differences => vec![content.part],
             // Two places, with the mean and the spread of those of the instances in the cell.
             Source::Derivatives(_) => {
@@ -276,14 +274,15 @@ impl Resampling for AccumulatedSample<'_> {
         let Some(cells) = self.cells()? else { return Ok(None) };
         check_size(cells.bins(), self.x.len())?;
         let local = self.local_effects(self.data)?.of_instances(&cells)?;
-        let contents = self.contents(&cells, &local[self.effect.output], &self.weights());
+        let weights = self.weights();
+        let contents = self.contents(&cells, &local[self.effect.output], &weights);
         let centring = (self.effect.record.centring, self.effect.record.axis_mean);
         let mut curve = FineCurve::new(&cells, &contents, centring)?;
         let decisive = curve.decisive();
         if !decisive.is_empty() {
             let rows = self.rows_in_order();
             for cell in decisive {
-                if let Some(around) = self.moved_into(&cells, cell, &rows)? {
+                if let Some(around) = self.moved_into(&cells, cell, (&rows, &weights))? {
                     curve.know(cell, &around);
                 }
             }
@@ -298,10 +297,14 @@ impl Resampling for AccumulatedSample<'_> {
         {
             return false;
         }
-        let few = self.rows_on_axis().step_by(self.data.len().div_ceil(FEW)).collect::<Vec<_>>();
-        let all = || self.rows_on_axis().collect::<Vec<_>>();
-        let alike = |rows: &[usize]| self.are_alike(rows, rounding).unwrap_or(false);
-        alike(&few) && alike(&all())
+        let rows: Vec<usize> = self.rows_on_axis().collect();
+        let few: Vec<usize> =
+            rows.iter().copied().step_by(rows.len().div_ceil(FEW).max(1)).collect();
+        // A model that fails here fails again where limits are made.
+        let are_alike = |(_, apart): (f64, f64)| apart <= rounding;
+        // Of what is rounding alone nothing is asked.
+        let is_any = self.differing(&few).is_ok_and(|of| of.0 > rounding && are_alike(of));
+        is_any && rows.chunks(BLOCK).all(|block| self.differing(block).is_ok_and(are_alike))
     }
 }
 
