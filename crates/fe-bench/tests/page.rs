@@ -163,6 +163,20 @@ fn the_answer_comes_first_and_figures_are_named_once() {
     assert!(page.len() < 2 << 20, "{} bytes", page.len());
 }
 
+/// A word that stands in place of a number is explained where it is read.
+#[test]
+fn degenerate_values_are_explained_below_their_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/bands-cells");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    let output = command.arg("report").arg(results).arg("--out").arg(&page).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(page).unwrap();
+    assert!(text.contains("(400 degenerate)"));
+    assert!(text.contains("Degenerate: limits of a band that chance has no part in"));
+}
+
 #[test]
 fn methods_name_models_noise_pairs_and_indices() {
     let folder = page_of(FITTED);

@@ -157,7 +157,7 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
 fn tabled(table: &Rendered) -> Markup {
     html! {
         (scrolled(table.title(), table.html(Style::default())))
-        @for note in table.notes() { p.note { (note) } }
+        @for note in table.notes().iter().chain(&table.degenerate()) { p.note { (note) } }
     }
 }
 

@@ -107,6 +107,16 @@ impl Rendered {
         }
     }
 
+    /// The reasons why some of its values are called degenerate.
+    pub(crate) fn degenerate(&self) -> Vec<String> {
+        let degenerate = self.entries().filter(|entry| entry.degenerate > 0);
+        let metrics = degenerate.filter_map(|entry| entry.key.metric.parse().ok());
+        let mut reasons: Vec<&str> = metrics.map(Metric::degenerate).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        reasons.into_iter().map(|reason| format!("Degenerate: {reason}.")).collect()
+    }
+
     fn entries(&self) -> impl Iterator<Item = &TableEntry> {
         self.rows.iter().flat_map(|row| row.entries.iter().flatten())
     }
@@ -155,12 +165,7 @@ impl Rendered {
         if self.entries().any(|entry| entry.exact) {
             first.push_str(" Exact: no error but rounding.");
         }
-        let degenerate = self.entries().filter(|entry| entry.degenerate > 0);
-        let metrics = degenerate.filter_map(|entry| entry.key.metric.parse().ok());
-        let mut reasons: Vec<&str> = metrics.map(Metric::degenerate).collect();
-        reasons.sort_unstable();
-        reasons.dedup();
-        first.extend(reasons.into_iter().map(|reason| format!(" Degenerate: {reason}.")));
+        first.extend(self.degenerate().iter().map(|reason| format!(" {reason}")));
         let mut notes = vec![first];
         notes.extend(self.notes.iter().cloned());
         notes

@@ -358,7 +358,7 @@ impl Metric {
         if self.is_of_regions() {
             "no first split of a feature that the population splits first"
         } else {
-            "limits of a band that are apart by rounding alone, as nothing is uncertain"
+            "limits of a band that chance has no part in, as nothing is uncertain"
         }
     }
 
