@@ -213,6 +213,30 @@ fn truth_of_the_best_split() {
     assert!(message.contains("pdp, dpdp, ale, rhale"), "{message}");
 }
 
+/// Regions of a term of four features are not integrated; the trees of the others are told all the same.
+#[test]
+fn a_tree_that_is_refused_leaves_those_of_other_features() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wide.toml");
+    let laws: String = (1..=6).map(|i| format!("x{i} = \"uniform(0, 1)\"\n")).collect();
+    std::fs::write(&file, format!("f = \"sin(x1*x2*x3*x4) + x5*x6\"\n[law]\n{laws}")).unwrap();
+    let file = file.to_str().unwrap();
+    let tree = ["truth", file, "--regional", "dpdp", "--depth", "1"];
+    let rows = csv(&answer(&tree));
+    let told: Vec<[&str; 3]> = rows[1..].iter().map(|row| [&*row[0], &row[1], &row[6]]).collect();
+    for (feature, row) in told[..4].iter().enumerate() {
+        assert_eq!(*row, [&format!("x{}", feature + 1), "refused", ""]);
+    }
+    assert_eq!(told[4..], [["x5", "dpdp.mean", "x6"], ["x6", "dpdp.mean", "x5"]]);
+    let leaves = csv(&answer(&[&tree[..], &["--leaves", "--grid", "2"]].concat()));
+    let refused: Vec<&str> =
+        leaves.iter().filter(|row| row[10] == "refused").map(|row| &*row[1]).collect();
+    assert_eq!(refused, ["x1", "x2", "x3", "x4"]);
+    // Where nothing is left to tell, it is an error.
+    let message = refusal(&[&tree[..], &["--feature", "x1"]].concat());
+    assert!(message.contains("no regional optimum"), "{message}");
+}
+
 #[test]
 fn effects_as_json() {
     let text = answer(&[

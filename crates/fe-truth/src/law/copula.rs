@@ -117,7 +117,13 @@ impl Univariate for Latent {
     }
 
     fn place(&self, u: f64) -> f64 {
-        normal_cdf(self.mean + self.sd * u)
+        let inside = normal_cdf(self.mean + self.sd * u);
+        // At the very ends the normal score is infinite, and nothing is left of a region far from them.
+        if u.is_finite() {
+            inside.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0)
+        } else {
+            inside
+        }
     }
 
     fn known(&self, u: f64) -> f64 {

@@ -62,6 +62,8 @@ const MOST_FEATURES: usize = 3;
 const CANDIDATES: usize = 32;
 /// Probability of either tail in which no split is looked for.
 const TAIL: f64 = 1e-4;
+/// Less than this share of a region is none of it: to move the rest by as much is rounding.
+const NOTHING: f64 = 1e-10;
 /// Width to which the golden section encloses a minimum, relative to the cell of the grid.
 const ROUGH: f64 = 1e-3;
 /// A split lowers the heterogeneity if it does by more than this share: less is rounding.
@@ -344,6 +346,9 @@ impl Place {
         }
         let share = marginal.cdf(position);
         let sides = [(low, position, share), (position, high, 1.0 - share)];
+        if share.min(1.0 - share) < NOTHING {
+            return None;
+        }
         Some(sides.map(|(from, to, share)| (region().and(feature, from, to), share)))
     }
 }
@@ -732,6 +737,9 @@ impl<'a> Line<'a> {
             let rounding = 4.0 * f64::EPSILON * here.abs();
             (here + step, 2.0 * doubt(k) + 10.0 * left + tilt + rounding)
         });
+        let told = shortest(position, position_error);
+        let position_error = position_error + (told - position).abs();
+        let position = told;
         let (width, [below, above]) = &pairs[2];
         let slope = |a: Estimate, b: Estimate| (b.value - a.value) / (2.0 * width);
         Minimum {
@@ -741,6 +749,16 @@ impl<'a> Line<'a> {
             slopes: [slope(below.left, above.left), slope(below.right, above.right)],
         }
     }
+}
+
+/// The number of fewest digits that is not farther from another than its error.
+fn shortest(number: f64, error: f64) -> f64 {
+    if number.abs() <= error {
+        return 0.0;
+    }
+    let rounded = (0..f64::DIGITS as usize).map(|digits| format!("{number:.digits$e}").parse());
+    let near = |told: &f64| (told - number).abs() <= error;
+    rounded.filter_map(Result::ok).find(near).unwrap_or(number)
 }
 
 impl Minimum {
@@ -825,6 +843,49 @@ mod tests {
         }
         assert_eq!(found(&[(1, 0.5, 2.0 - 3e-9)]), Some((1, 0.5, vec![])));
         assert_eq!(found(&[]), None);
+    }
+
+    /// A third feature that follows the second closely: where a region is cut by both, one side of most positions
+    /// has a probability that no number tells from 0.
+    #[test]
+    fn sides_without_probability_are_none() {
+        let scenario = crate::scenario("sin-indicator", &[]).unwrap();
+        let value = Heterogeneity::DpdpMean;
+        let whole = Place::whole(&scenario, value, 1).unwrap();
+        let [left, _] = whole.sides(&scenario, value, 1, (0, -0.1)).unwrap();
+        // x3 = x1 + N(0, sd 0.01) with x1 up to −0.1: 5, then 10 and more standard deviations away.
+        assert!(left.divided(&scenario, (2, -0.05)).is_some());
+        for position in [0.0, 0.1, 0.5] {
+            assert!(left.divided(&scenario, (2, position)).is_none(), "{position}");
+        }
+        let search = Search::new(&scenario, 1, value, vec![(&left, 1.0)], None);
+        let whole = left.heterogeneity.value;
+        assert_eq!(search.split(2, 0.1).weighted.value, whole);
+    }
+
+    /// Given x1 at its upper end, which is 1 in doubles well before the normal score ends.
+    #[test]
+    fn a_region_of_a_copula_has_a_heterogeneity_up_to_the_ends_of_its_margins() {
+        let scenario = crate::scenario("friedman1-copula", &[]).unwrap();
+        let value = Heterogeneity::AleIntegral;
+        let whole = Place::whole(&scenario, value, 0).unwrap();
+        for split in [(2, 0.5), (1, 0.7), (6, 1e-4)] {
+            let sides = whole.sides(&scenario, value, 0, split).unwrap();
+            assert!(sides.iter().all(Place::is_accurate), "{split:?}");
+        }
+    }
+
+    #[test]
+    fn positions_are_told_by_the_fewest_digits_that_their_error_allows() {
+        for (position, error, told) in [
+            (-0.100_000_000_000_363_33, 1.5e-11, -0.1),
+            (-2.8e-14, 1e-12, 0.0),
+            (0.748_209_052_985_833_6, 3e-10, 0.748_209_053),
+            (1234.567_8, 0.01, 1234.57),
+            (0.3, 0.0, 0.3),
+        ] {
+            assert_eq!(shortest(position, error), told, "{position}");
+        }
     }
 
     fn friedman() -> Scenario {

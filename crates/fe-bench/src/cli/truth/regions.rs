@@ -13,6 +13,7 @@ use super::{Arguments, entries};
 use crate::cli::event::words;
 use crate::error::{Error, Result};
 use crate::output::{Entry, OutputTable};
+use crate::system::say::say;
 
 pub(super) fn execute(
     arguments: &Arguments,
@@ -37,8 +38,7 @@ pub(super) fn execute(
             DERIVATIVE => "the derivative, in which jumps do not count (--bins: of differences)",
             _ => "finite differences over the bins, jumps included",
         };
-        // What is not read is no reason to fail.
-        let _ = writeln!(std::io::stderr(), "heterogeneity of {about}");
+        say!("heterogeneity of {about}");
     }
     let sheet = match arguments.depth {
         None => splits(arguments, scenario, method)?,
@@ -89,10 +89,7 @@ fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Resul
         sheet.push(row);
         if optimum.ties > 0 {
             let (ties, name) = (optimum.ties, optimum.heterogeneity);
-            let _ = writeln!(
-                std::io::stderr(),
-                "{name}: {ties} more splits are as good; --depth 1 names them"
-            );
+            say!("{name}: {ties} more splits are as good; --depth 1 names them");
         }
     }
     Ok(sheet)
@@ -128,14 +125,35 @@ fn trees(
         Ok(split_rows(scenario, &tree))
     };
     let features = arguments.features.of(scenario)?;
-    let found: Vec<_> = features.into_par_iter().map(of_feature).collect();
-    for rows in found {
-        for mut row in rows? {
+    let found: Vec<_> = features.par_iter().map(|&feature| of_feature(feature)).collect();
+    let none_is_known = found.iter().all(Result::is_err);
+    for (feature, rows) in features.into_iter().zip(found) {
+        let rows = match rows {
+            Err(error @ Error::Truth(_)) if !none_is_known => {
+                // The answers of the others hold.
+                say!("{error}");
+                vec![refused(scenario, feature, &columns)]
+            }
+            rows => rows?,
+        };
+        for mut row in rows {
             row.extend(form.map(Entry::from));
             sheet.push(row);
         }
     }
     Ok(sheet)
+}
+
+/// The row of a feature whose tree is not known.
+fn refused(scenario: &Scenario, feature: usize, columns: &[&str]) -> Vec<Entry> {
+    let said_by = if columns.contains(&"method") { "method" } else { "heterogeneity" };
+    let entry = |column: &&str| match *column {
+        "scenario" => scenario.id().into(),
+        "feature" => scenario.feature_name(feature).into(),
+        column if column == said_by => "refused".into(),
+        _ => Entry::Missing,
+    };
+    columns.iter().filter(|column| **column != "form").map(entry).collect()
 }
 
 /// A row for each node that is split; where none is, one for all rows.
