@@ -19,14 +19,11 @@ const DRAWS: usize = 2000;
 /// Curves that one thread simulates at a time.
 const BLOCK: usize = 250;
 
-/// Most places that are simulated along a curve where there are more columns than places.
+/// Most places that are simulated along a curve.
 const MOST_SIMULATED: usize = 64;
 
 /// The same along each side of a surface.
 const MOST_ON_A_SIDE: usize = 20;
-
-/// Most products of a place and a column in a simulated curve; of more, curves at fewer places are simulated.
-const MOST_PRODUCTS: usize = 1 << 20;
 
 /// Student's t with more degrees of freedom is normal to five digits.
 const MOST_DEGREES: f64 = 1e5;
@@ -107,15 +104,15 @@ impl Uncertainty {
         Self { factor, degrees }
     }
 
-    /// The same at no more than so many places and from no more columns than places, if it has more columns than places
-    /// or too many of both: what is simulated costs as much as there are of both. Of many places each goes along with
-    /// its neighbours. Places lie along one side, or over several, the last of them inside.
+    /// The same at no more than so many places and from no more columns than places: what is simulated costs as much as
+    /// there are of both, and of many places each goes along with its neighbours. Places lie along one side, or over
+    /// several, the last of them inside.
     pub(crate) fn thinned(&self, sides: &[usize]) -> Cow<'_, Self> {
         let (places, columns) = self.factor.shape();
         debug_assert_eq!(places, sides.iter().product::<usize>());
         let most = if sides.len() > 1 { MOST_ON_A_SIDE } else { MOST_SIMULATED };
         let enough = most.pow(sides.len() as u32);
-        if columns <= places.max(enough) && places * columns <= MOST_PRODUCTS {
+        if places <= enough && columns <= enough {
             return Cow::Borrowed(self);
         }
         let mut rows = vec![0];
@@ -298,14 +295,14 @@ mod tests {
                 DMatrix::from_fn(2 * steps, steps, |i, j| if 2 * j <= i { 1.0 } else { 0.0 });
             Uncertainty::new(factor, vec![f64::INFINITY; 2 * steps])
         };
-        let (long, short) = (walk(1200), walk(700));
+        let (long, short) = (walk(1200), walk(32));
         let thinned = long.thinned(&[2400]);
         assert_eq!(thinned.factor.shape(), (64, 64));
         for (place, variance) in thinned.variances().into_iter().enumerate() {
             let steps = (2400_usize.div_ceil(64) * place / 2 + 1) as f64;
             assert!((variance / steps - 1.0).abs() < 1e-9, "{place}: {variance}");
         }
-        assert!(matches!(short.thinned(&[1400]), Cow::Borrowed(_)));
+        assert!(matches!(short.thinned(&[64]), Cow::Borrowed(_)));
     }
 
     /// Each place of a surface has a column of its own, in which there is the place.

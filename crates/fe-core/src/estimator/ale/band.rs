@@ -9,7 +9,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::Accumulated;
 use super::accumulation::{Accumulation, Averaged, Content, Place};
-use super::fine::{self, AROUND, FineCurve, Moved};
+use super::fine::{self, AROUND, FineCurve, Moved, Sees};
 use super::local_effects::{BLOCK, LocalEffects, Source};
 use crate::binning::Choice;
 use crate::confidence::{Debiased, MOST_HELD, Purpose, Replicate, Resampling, Uncertainty};
@@ -189,7 +189,7 @@ impl<'a> AccumulatedSample<'a> {
         cells: &Partition,
         cell: usize,
         (rows, weights): (&[usize], &[f64]),
-    ) -> Result<Option<Vec<Moved>>> {
+    ) -> Result<Option<(Vec<Moved>, Sees)>> {
         let positions = self.data.feature(self.effect.feature);
         let first = cell.saturating_sub(AROUND).min(cells.bins().saturating_sub(2 * AROUND + 1));
         let last = (first + 2 * AROUND).min(cells.bins() - 1);
@@ -203,31 +203,49 @@ impl<'a> AccumulatedSample<'a> {
         if own.is_empty() || weight(near) < 2.0 * weight(own) {
             return Ok(None);
         }
-        let inside = Partition::new(cells.limits()[cell..=cell + 1].to_vec(), cells.closed())?;
-        let mut content = Content::default();
-        own.iter().for_each(|&row| content.add(positions[row], 0.0, weights[row]));
+        let [from, to] = [cells.limits()[cell], cells.limits()[cell + 1]];
+        let middle = from + 0.5 * (to - from);
+        let halves = Partition::new(vec![from, middle, to], cells.closed())?;
         let around = self.data.select(near);
-        let places = match self.estimator.source(self.model.model(), self.effect.record.axis)? {
-            Source::Differences => vec![content.part],
-            // Two places, with the mean and the spread of those of the instances in the cell.
+        let effects_at = |x: f64| {
+            let moved = around.clone().with_feature_at(self.effect.feature, x);
+            let mut effects = self.local_effects(&moved)?.of_moved(&halves)?;
+            Ok::<_, Error>(effects.swap_remove(self.effect.output))
+        };
+        let source = self.estimator.source(self.model.model(), self.effect.record.axis)?;
+        let places = match source {
+            Source::Differences => [0.5 * (from + middle), 0.5 * (middle + to)],
+            // The mean and the spread of those of the instances in the cell.
             Source::Derivatives(_) => {
+                let mut content = Content::default();
+                own.iter().for_each(|&row| content.add(positions[row], 0.0, weights[row]));
                 let spread = (content.parts_squared / content.effects.weight).sqrt();
                 let ends = [own[0], own[own.len() - 1]].map(|row| positions[row]);
-                [-spread, spread].map(|by| (content.part + by).clamp(ends[0], ends[1])).to_vec()
+                [-spread, spread].map(|by| (content.part + by).clamp(ends[0], ends[1]))
             }
         };
-        let mut all = Vec::with_capacity(places.len() * near.len());
-        for &x in &places {
-            let moved = around.clone().with_feature_at(self.effect.feature, x);
-            let effects =
-                self.local_effects(&moved)?.of_moved(&inside)?.swap_remove(self.effect.output);
-            let Place { part, .. } = Place::of(&inside, 0, x);
-            all.extend(near.iter().zip(effects).map(|(&row, effect)| {
-                let weight = weights[row] / places.len() as f64;
-                Moved { from: positions[row], part, effect, weight }
-            }));
+        let (first, second) = (effects_at(places[0])?, effects_at(places[1])?);
+        let parts = places.map(|x| (x - from) / (to - from));
+        let mut all = Vec::with_capacity(2 * near.len());
+        for ((&row, first), second) in near.iter().zip(first).zip(second) {
+            let turn = (parts[1] - parts[0], second - first);
+            let mut add = |part: f64, effect: f64, weight: f64| {
+                all.push(Moved { from: positions[row], part, effect, turn, weight });
+            };
+            match source {
+                // That over the cell is the mean of those over its halves.
+                Source::Differences => add(0.5, 0.5 * (first + second), weights[row]),
+                Source::Derivatives(_) => {
+                    add(parts[0], first, 0.5 * weights[row]);
+                    add(parts[1], second, 0.5 * weights[row]);
+                }
+            }
         }
-        Ok(Some(all))
+        let sees = match source {
+            Source::Differences => Sees::Jumps,
+            Source::Derivatives(_) => Sees::Kinks,
+        };
+        Ok(Some((all, sees)))
     }
 
     fn means<'b>(&self, partition: &'b Partition, contents: &[Content]) -> Result<Means<'b>> {
@@ -282,8 +300,8 @@ impl Resampling for AccumulatedSample<'_> {
         if !decisive.is_empty() {
             let rows = self.rows_in_order();
             for cell in decisive {
-                if let Some(around) = self.moved_into(&cells, cell, (&rows, &weights))? {
-                    curve.know(cell, &around);
+                if let Some((around, sees)) = self.moved_into(&cells, cell, (&rows, &weights))? {
+                    curve.know(cell, &around, sees);
                 }
             }
         }

@@ -14,7 +14,7 @@
 //! Where one cell has much of the variance, five instances are too few to know it by: those around the cell are taken into it
 //! ([`FineCurve::know`]).
 
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use nalgebra::{DMatrix, DVector};
 
@@ -94,24 +94,43 @@ struct Trend {
 impl Trend {
     fn at(cell: usize, partition: &Partition, contents: &[Content]) -> Self {
         let (before, next) = (cell.saturating_sub(1), (cell + 1).min(contents.len() - 1));
+        let trend = Self { share: 1.0, before, next, ..Self::default() };
+        let apart = trend.between(cell, partition, contents, &[]).along;
         let z = partition.limits();
         let width = |k: usize| z[k + 1] - z[k];
-        let place = |k: usize| z[k] + contents[k].part * width(k);
-        let distance = place(next) - place(before);
-        let change = contents[next].effects.mean - contents[before].effects.mean;
-        if distance <= 0.0 {
-            return Self { before, next, ..Self::default() };
-        }
-        let weight = width(cell) / distance;
-        let along = change * weight;
         // The slope within the three cells, each in its own units.
         let sum = |term: &dyn Fn(usize) -> f64| (before..=next).map(term).sum::<f64>();
         let products = sum(&|k| contents[k].products * width(k));
         let squares = sum(&|k| contents[k].parts_squared * width(k) * width(k));
         let within = if squares > 0.0 { products / squares * width(cell) } else { 0.0 };
-        let share = if along == 0.0 { 0.0 } else { (within / along).clamp(0.0, 1.0) };
+        let share = if apart == 0.0 { 0.0 } else { (within / apart).clamp(0.0, 1.0) };
+        Self { share, ..trend }.between(cell, partition, contents, &[])
+    }
+
+    /// With the change from the cell before to the next. Means belong to the mean place of the instances as far as local
+    /// effects vary by it, else to the middle of their cell, as those do that were taken there.
+    fn between(
+        self,
+        cell: usize,
+        cells: &Partition,
+        contents: &[Content],
+        taken: &[usize],
+    ) -> Self {
+        let Self { share, before, next, .. } = self;
+        let z = cells.limits();
+        let width = |k: usize| z[k + 1] - z[k];
+        let place = |k: usize| {
+            let share = if taken.contains(&k) { 0.0 } else { share };
+            z[k] + (share * contents[k].part + (1.0 - share) * 0.5) * width(k)
+        };
+        let change = contents[next].effects.mean - contents[before].effects.mean;
+        let distance = place(next) - place(before);
+        if distance <= 0.0 {
+            return Self { before, next, ..Self::default() };
+        }
+        let weight = width(cell) / distance;
         let step = change / (next - before) as f64;
-        Self { along, share, weight, step, before, next }
+        Self { along: change * weight, weight, step, ..self }
     }
 
     /// The trend within the cell: the smaller one of those from cell to cell and of the local effects.
@@ -133,6 +152,15 @@ impl Trend {
     }
 }
 
+/// What local effects within a cell tell of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Sees {
+    /// Differences: all that f does there.
+    Jumps,
+    /// Derivatives at some places: kinks between these.
+    Kinks,
+}
+
 /// An instance from around a cell, taken into it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moved {
@@ -142,7 +170,32 @@ pub(super) struct Moved {
     pub(super) part: f64,
     /// Its local effect there.
     pub(super) effect: f64,
+    /// From one place in the cell to another, as part of the width, so much is added to its local effect.
+    pub(super) turn: (f64, f64),
     pub(super) weight: f64,
+}
+
+/// By how much the mean local effect of a cell may differ from that on either side of a place within.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Turn {
+    /// The slope turns there.
+    kink: f64,
+    /// f jumps there.
+    jump: f64,
+}
+
+impl Turn {
+    /// How far this moves the curve at a part of a cell, over its width. Of a jump that is its height times what lies on the
+    /// farther side, and counts as √2 standard errors.
+    fn at(self, part: f64) -> f64 {
+        let part = part.clamp(0.0, 1.0);
+        self.kink * (part * (1.0 - part)).sqrt() + self.jump * part.max(1.0 - part) * FRAC_1_SQRT_2
+    }
+
+    /// The mean over the cell: that of √(p(1−p)) is π/8, that of the greater of p and 1 − p is 3/4.
+    fn mean(self) -> f64 {
+        self.kink * PI / 8.0 + self.jump * 0.75 * FRAC_1_SQRT_2
+    }
 }
 
 /// An accumulated effect on cells.
@@ -157,6 +210,9 @@ pub(super) struct FineCurve<'a> {
     variances: Vec<f64>,
     /// Degrees of freedom of each variance.
     degrees: Vec<f64>,
+    turns: Vec<Turn>,
+    /// Cells of which the mean was taken to the middle.
+    taken: Vec<usize>,
 }
 
 impl<'a> FineCurve<'a> {
@@ -178,7 +234,35 @@ impl<'a> FineCurve<'a> {
         };
         let degrees = contents.iter().map(|cell| (cell.effects.weight - 1.0).max(1.0)).collect();
         let centring = centring.0;
-        Ok(Self { partition, centring, widths, trends, contents, averaged, variances, degrees })
+        let turns = Vec::new();
+        let mut curve = Self {
+            partition,
+            centring,
+            widths,
+            trends,
+            contents,
+            averaged,
+            variances,
+            degrees,
+            turns,
+            taken: Vec::new(),
+        };
+        curve.turns = (0..curve.widths.len()).map(|cell| curve.unknown_turn(cell)).collect();
+        Ok(curve)
+    }
+
+    /// Where nothing else is known all of a cell's variance may be that of a kink, or its mean that of a jump.
+    fn unknown_turn(&self, cell: usize) -> Turn {
+        // Instances at a single place do not differ by where they are. Spread evenly, 1/12 is the variance of the part.
+        let Content { effects, parts_squared, .. } = self.contents[cell];
+        let spread = (12.0 * parts_squared / effects.weight).min(1.0);
+        let kink = self.variances[cell] * spread + self.step(cell).powi(2) + self.peak(cell);
+        Turn { kink: kink.sqrt(), jump: 0.0 }
+    }
+
+    /// Half of what a slope changes by from the cell before to the next, as far as that is not a trend within the cell.
+    fn step(&self, cell: usize) -> f64 {
+        (1.0 - self.trends[cell].share) * self.trends[cell].step
     }
 
     /// Cells of which a single one has so large a share of the curve's variance that it decides how wide the band is:
@@ -199,12 +283,16 @@ impl<'a> FineCurve<'a> {
     }
 
     /// Takes the variance of a cell from instances around it as well, about the cell's trend and a line along where
-    /// they come from, with which the law of the other features may change.
-    pub(super) fn know(&mut self, cell: usize, around: &[Moved]) {
+    /// they come from, with which the law of the other features may change. By how much one and the same instance turns
+    /// within the cell, the trend aside, is what a kink does there, or a jump where it `sees` them: half of it on either side.
+    pub(super) fn know(&mut self, cell: usize, around: &[Moved], sees: Sees) {
         let trend = self.trends[cell].within();
         let mut content = Content::default();
+        let (mut over, mut turned) = (0.0, Moments::default());
         for moved in around {
             content.add(moved.from, moved.effect - trend * moved.part, moved.weight);
+            over = moved.turn.0;
+            turned = turned.merge(Moments::single(moved.turn.1, moved.weight));
         }
         let Content { effects, parts_squared, products, .. } = content;
         let explained = if parts_squared > 0.0 { products * products / parts_squared } else { 0.0 };
@@ -215,6 +303,30 @@ impl<'a> FineCurve<'a> {
         let variance = (effects.squares - explained).max(0.0) / degrees;
         if degrees > self.degrees[cell] && variance.is_finite() {
             (self.variances[cell], self.degrees[cell]) = (variance, degrees);
+            self.turn(cell, sees, (over, turned.mean));
+        }
+    }
+
+    /// Makes use of how much the local effects of a cell turn on average, over so much of it.
+    fn turn(&mut self, cell: usize, sees: Sees, (over, turned): (f64, f64)) {
+        let trend = self.trends[cell];
+        let half = 0.5 * (turned - trend.along * over).abs();
+        if sees == Sees::Jumps {
+            self.turns[cell] = Turn { kink: 0.0, jump: half };
+            return;
+        }
+        // With the slope known the mean is taken to the middle of the cell, as that of differences is there.
+        let slope = if over > 0.0 { turned / over } else { 0.0 };
+        let share = if trend.along == 0.0 { 0.0 } else { (slope / trend.along).clamp(0.0, 1.0) };
+        self.turns[cell] = Turn { kink: half.hypot((1.0 - share) * trend.step), jump: 0.0 };
+        let content = &mut self.contents[cell];
+        content.effects.mean += slope * (0.5 - content.part);
+        self.trends[cell].share = 0.0;
+        self.taken.push(cell);
+        for beside in cell.saturating_sub(1)..=(cell + 1).min(self.widths.len() - 1) {
+            let trend = self.trends[beside];
+            self.trends[beside] =
+                trend.between(beside, self.partition, &self.contents, &self.taken);
         }
     }
 
@@ -288,28 +400,29 @@ impl<'a> FineCurve<'a> {
         }
         let mut reached = -centre.iter().zip(means).map(|(c, mean)| c * mean).sum::<f64>();
         let position = |k: usize| {
-            let content = &self.contents[k];
-            let mean = means[k] + self.trends[k].within() * (0.5 - content.part);
-            let rise = self.widths[k] * mean;
-            let at = reached + content.part * rise;
+            let rise = self.widths[k] * self.mean_over(k, means[k]);
+            let at = reached + self.contents[k].part * rise;
             reached += rise;
             (at, rise)
         };
         Some((0..self.widths.len()).map(position).collect())
     }
 
-    /// The square of how far the mean of a cell is from the line through those of its neighbours, or of the next two at an
-    /// end, less what is by chance: of a jump within the cell, whose place there is not known, nothing else tells.
+    /// The mean over a cell, of that of its instances, which need not lie evenly in it.
+    fn mean_over(&self, cell: usize, mean: f64) -> f64 {
+        mean + self.trends[cell].within() * (0.5 - self.contents[cell].part)
+    }
+
+    /// The square of how far the mean over a cell is from the line through those of its neighbours, less what is by
+    /// chance: of a jump within the cell, whose place there is not known, nothing else tells. At an end there is no line.
     fn peak(&self, cell: usize) -> f64 {
-        let last = self.widths.len() - 1;
-        let (a, b) = match cell {
-            _ if last < 2 => return 0.0,
-            0 => (1, 2),
-            _ if cell == last => (last - 2, last - 1),
-            _ => (cell - 1, cell + 1),
-        };
-        let mean = |k: usize| self.contents[k].effects.mean;
-        let place = |k: usize| self.partition.limits()[k] + self.contents[k].part * self.widths[k];
+        if cell == 0 || cell + 1 == self.widths.len() {
+            return 0.0;
+        }
+        let (a, b) = (cell - 1, cell + 1);
+        // Over the whole cell: differences are so already, derivatives by the trend within it.
+        let mean = |k: usize| self.mean_over(k, self.contents[k].effects.mean);
+        let place = |k: usize| self.partition.limits()[k] + 0.5 * self.widths[k];
         let share = (place(cell) - place(a)) / (place(b) - place(a));
         let by_chance = |k: usize| self.variances[k] / self.contents[k].effects.weight;
         let distance = mean(cell) - (mean(a) + share * (mean(b) - mean(a)));
@@ -318,24 +431,17 @@ impl<'a> FineCurve<'a> {
         if peak > 0.0 { peak } else { 0.0 }
     }
 
-    /// A column for each cell that holds a place, of what a kink in it may do there, with the degrees of freedom.
+    /// A column for each cell that holds a place, of what a kink or a jump in it may do there, with the degrees of freedom.
     fn bends(&self, places: &[Place]) -> (DMatrix<f64>, Vec<f64>) {
         let mut cells: Vec<usize> = places.iter().map(|place| place.bin).collect();
         cells.dedup();
         let mut columns = DMatrix::zeros(places.len(), cells.len());
         for (mut column, &cell) in columns.column_iter_mut().zip(&cells) {
-            let trend = self.trends[cell];
-            let step = (1.0 - trend.share) * trend.step;
-            // Instances at a single place do not differ by where they are. Spread evenly, 1/12 is the variance of the part.
-            let Content { effects, parts_squared, .. } = self.contents[cell];
-            let spread = (12.0 * parts_squared / effects.weight).min(1.0);
-            let size = self.widths[cell]
-                * (self.variances[cell] * spread + step * step + self.peak(cell)).sqrt();
-            // π/8 is the mean of √(p(1−p)).
-            let mean = self.averaged.shares[cell] * PI / 8.0;
+            let turn = self.turns[cell];
+            let mean = self.averaged.shares[cell] * turn.mean();
             for (i, &Place { bin, part }) in places.iter().enumerate() {
-                let here = if bin == cell { (part * (1.0 - part)).max(0.0).sqrt() } else { 0.0 };
-                column[i] = size * (here - mean);
+                let here = if bin == cell { turn.at(part) } else { 0.0 };
+                column[i] = self.widths[cell] * (here - mean);
             }
         }
         let degrees = cells.iter().map(|&cell| self.degrees[cell]).collect();
@@ -424,18 +530,26 @@ mod tests {
         // Its neighbours have a share in the mean variance around it.
         assert_eq!(curve().decisive(), [4, 5, 6, 7, 8]);
         let around = |effect: &dyn Fn(usize) -> f64| -> Vec<Moved> {
-            let moved =
-                |i: usize| Moved { from: i as f64, part: 0.5, effect: effect(i), weight: 1.0 };
+            let moved = |i: usize| Moved {
+                from: i as f64,
+                part: 0.5,
+                effect: effect(i),
+                // Over one half, which is twice as steep.
+                turn: (0.5, 2.0 * effect(i)),
+                weight: 1.0,
+            };
             (0..25).map(moved).collect()
         };
         let mut known = curve();
-        known.know(6, &around(&|i| heights[i % 5]));
+        known.know(6, &around(&|i| heights[i % 5]), Sees::Jumps);
         assert_eq!(known.degrees[6], 23.0);
         let spread = heights.iter().map(|h| (h - 0.3) * (h - 0.3)).sum::<f64>();
         assert!((known.variances[6] - 5.0 * spread / 23.0).abs() < 0.01);
+        // Half of what the mean local effect turns by.
+        assert!((known.turns[6].jump - 0.5 * 2.0 * 0.3).abs() < 1e-12);
         // Where effects follow the place that instances come from, these say nothing of the cell.
         let mut unknown = curve();
-        unknown.know(6, &around(&|i| if i < 12 { 0.0 } else { 1.0 }));
+        unknown.know(6, &around(&|i| if i < 12 { 0.0 } else { 1.0 }), Sees::Jumps);
         assert_eq!((unknown.degrees[6], unknown.variances[6]), (4.0, curve().variances[6]));
         // Where in the cell the curve jumps is not known: it is within two standard errors.
         let fine = known.debiased(&[0.5, 0.51, 0.54, 0.57]).unwrap();
