@@ -796,7 +796,7 @@ impl OneFeature<'_> {
         points.iter().map(read).collect()
     }
 
-    /// What of a mean of f in a problem file is no integral: the terms that read nothing but the feature, which may change
+    /// The part of a mean of f in a problem file that is no integral: terms that read nothing but the feature, which may change
     /// faster than what is integrated.
     fn own(&self, effect: Quantity, x: f64) -> Option<Estimate> {
         let engine = &self.scenario.parts.engine;
@@ -1398,8 +1398,8 @@ mod tests {
         }
     }
 
-    /// A fold along which two related features meet: many points are those asked one by one, for less than half of the
-    /// evaluations; where a variance is 0 its root is read off a curve as well.
+    /// A fold along which two related features meet: many points are those asked one by one, for less than two thirds of
+    /// the evaluations; where a variance is 0 its root is read off a curve as well.
     #[test]
     fn many_points_are_asked_on_curves() {
         let text = "f = \"if(x1 + x2 <= 0.5, x1 + x2, 1 - x1 - x2)\"\n\
@@ -1414,7 +1414,7 @@ mod tests {
             let (curve, cost) = with_cost(|| ask(&many, &points));
             let (each, cost_of_each) =
                 with_cost(|| points.iter().map(|x| ask(&alone, &[*x])[0]).collect::<Vec<Truth>>());
-            assert!(cost < 0.5 * cost_of_each, "{effect}: {cost} and {cost_of_each}");
+            assert!(3.0 * cost < 2.0 * cost_of_each, "{effect}: {cost} and {cost_of_each}");
             for ((a, b), x) in curve.iter().zip(&each).zip(&points) {
                 let (off, bound) = ((a.value - b.value).abs(), a.abs_error + b.abs_error);
                 assert!(off <= bound && a.abs_error < 1e-9, "{effect} at {x}: {a:?}, {b:?}");
