@@ -699,15 +699,24 @@ impl OneFeature<'_> {
     fn changes(&self, points: &[f64]) -> Vec<Truth> {
         let law = self.law();
         let curves = self.through(points, |u| self.change(law.place(u)));
-        let breaks = self.scenario.parts.engine.breaks(self.feature);
+        let alone = self.asked_alone();
         let at = |x: f64| {
-            let curve = curves.of(law.coordinate(x)).filter(|_| !breaks.contains(&x));
+            let curve = curves.of(law.coordinate(x)).filter(|_| !alone.contains(&x));
             // A curve through a cusp is less accurate than its points.
             let read = curve.map(|curve| curve.at(law.coordinate(x)));
             let read = read.filter(|value| value.error <= ROOT * (1.0 + value.magnitude));
             read.unwrap_or_else(|| self.change(x))
         };
         points.iter().map(|&x| truth(integrated(at(x)))).collect()
+    }
+
+    /// Places that no curve tells of: at a break the value is that of one side, and at an end of the law of a problem file a
+    /// power of the distance to it may begin.
+    fn asked_alone(&self) -> Vec<f64> {
+        let engine = &self.scenario.parts.engine;
+        let (low, high) = self.law().support();
+        let ends = engine.watch.iter().flat_map(|_| [low, high]);
+        engine.breaks(self.feature).into_iter().chain(ends).collect()
     }
 
     /// A function of the feature's coordinate as curves where points are so many that they pay: for a scenario of the
@@ -784,11 +793,10 @@ impl OneFeature<'_> {
             let x = law.place(u);
             own(x).map_or_else(|| smooth(x), |own| smooth(x).minus(own))
         });
-        let breaks = self.scenario.parts.engine.breaks(self.feature);
+        let alone = self.asked_alone();
         let read = |&x: &f64| {
             let u = law.coordinate(x);
-            // At a break the value is that of one side.
-            let curve = curves.of(u).filter(|_| !breaks.contains(&x));
+            let curve = curves.of(u).filter(|_| !alone.contains(&x));
             let known = curve.and_then(|curve| self.read(curve, u, root));
             let known = known.map(|read| own(x).map_or(read, |own| own.plus(read)));
             truth(known.map_or_else(|| self.value(effect, x), integrated))
@@ -1418,6 +1426,21 @@ mod tests {
             for ((a, b), x) in curve.iter().zip(&each).zip(&points) {
                 let (off, bound) = ((a.value - b.value).abs(), a.abs_error + b.abs_error);
                 assert!(off <= bound && a.abs_error < 1e-9, "{effect} at {x}: {a:?}, {b:?}");
+            }
+        }
+    }
+
+    /// A root begins at the end of a law, where a series through what is beside it is off by more than it seems.
+    #[test]
+    fn the_end_of_a_law_is_asked_alone() {
+        let text = "f = \"x1^0.3*x2\"\n[law]\nx1 = \"uniform(0, 1)\"\nx2 = \"uniform(0, 2)\"\n";
+        let scenario = crate::problem("mine", text, &[]).unwrap();
+        let points: Vec<f64> = (0..=200).map(|k| f64::from(k) / 200.0).collect();
+        for effect in [Quantity::Pd, Quantity::Mplot, Quantity::Ale] {
+            let curve = scenario.curve(effect, 0, &points, (0.0, 1.0), Centring::None).unwrap();
+            for (truth, x) in curve.iter().zip(&points) {
+                let off = (truth.value - x.powf(0.3)).abs();
+                assert!(off <= truth.abs_error, "{effect} at {x}: {truth:?}, off by {off:e}");
             }
         }
     }
