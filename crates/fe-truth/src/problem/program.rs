@@ -1,6 +1,7 @@
 //! Trees compiled to programs over columns: each operation is a loop over many rows.
 
 use std::collections::HashMap;
+use std::hint::select_unpredictable;
 use std::sync::OnceLock;
 
 use fe_core::Model;
@@ -343,6 +344,7 @@ fn pairs(a: &Block, b: &Block, out: &mut Block, of: impl Fn(f64, f64) -> f64) {
     }
 }
 
+/// Both values are read before one is chosen: behind a branch their places would be chosen, and gathered from.
 #[inline(always)]
 fn choose(
     a: &Block,
@@ -353,7 +355,7 @@ fn choose(
     holds: impl Fn(f64, f64) -> bool,
 ) {
     for i in 0..WIDTH {
-        out[i] = if holds(a[i], b[i]) { then[i] } else { other[i] };
+        out[i] = select_unpredictable(holds(a[i], b[i]), then[i], other[i]);
     }
 }
 
@@ -424,7 +426,7 @@ fn operate(operation: Operation, places: &Places<'_>, count: usize, out: &mut Bl
         Operation::If(condition, a, b) => {
             let (condition, a, b) = (places.of(condition), places.of(a), places.of(b));
             for i in 0..WIDTH {
-                out[i] = if condition[i] == 0.0 { b[i] } else { a[i] };
+                out[i] = select_unpredictable(condition[i] != 0.0, a[i], b[i]);
             }
         }
         Operation::Choose(comparison, a, b, then, other) => {
