@@ -1413,7 +1413,7 @@ mod tests {
         let text = "f = \"if(x1 + x2 <= 0.5, x1 + x2, 1 - x1 - x2)\"\n\
                     [law]\nx1 = \"uniform(0, 1)\"\nx2 = \"x1 + normal(0, 0.01)\"\n";
         let scenario = || crate::problem("mine", text, &[]).unwrap();
-        let points: Vec<f64> = (0..500).map(|k| k as f64 / 499.0).collect();
+        let points: Vec<f64> = (0..500).map(|k| f64::from(k) / 499.0).collect();
         for effect in [Quantity::Mplot, Quantity::Sigma, Quantity::HPdp, Quantity::ShapVariance] {
             let ask = |scenario: &Scenario, points: &[f64]| {
                 scenario.curve(effect, 0, points, (0.0, 1.0), Centring::None).unwrap()
