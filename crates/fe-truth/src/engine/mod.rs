@@ -28,7 +28,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::function::Term;
 use crate::law::region::Condition;
 use crate::law::{Crossing, Law, Univariate};
-use crate::numeric::quadrature::{Estimate, Piecewise, TOLERANCE, integrate, integrate_to, within};
+use crate::numeric::quadrature::{
+    Estimate, Piecewise, TOLERANCE, apart, integrate, integrate_to, within,
+};
 use memory::{HeldValues, Memory};
 use nested::HeldFeatures;
 use shapley::Coalitions;
@@ -73,7 +75,8 @@ type AxisKey = (usize, PartPlace, usize, [u64; 2], bool);
 /// number where it reads several.
 #[derive(Default)]
 pub(crate) struct AxisMeans {
-    curves: Mutex<HashMap<AxisKey, Arc<Piecewise>>>,
+    /// Few, and asked for at each node: the last one is found first.
+    curves: Mutex<Vec<(AxisKey, Arc<Piecewise>)>>,
     numbers: Memory<AxisKey>,
 }
 
@@ -83,14 +86,14 @@ impl AxisMeans {
 
     fn of(&self, key: AxisKey, resolve: impl FnOnce() -> Piecewise) -> Arc<Piecewise> {
         let mut kept = self.curves.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.get(&key) {
+        if let Some((_, known)) = kept.iter().rev().find(|(known, _)| *known == key) {
             return Arc::clone(known);
         }
         if kept.len() >= Self::MOST {
             kept.clear();
         }
         let curve = Arc::new(resolve());
-        kept.insert(key, Arc::clone(&curve));
+        kept.push((key, Arc::clone(&curve)));
         curve
     }
 }
@@ -315,11 +318,10 @@ impl Engine {
         if part.place == PartPlace::Elsewhere {
             return self.integrated_axis_mean(term, feature, axis, row);
         }
-        let others = term.features().iter().copied().filter(|&other| other != feature);
-        let others: Vec<usize> = others.collect();
+        let mut others = term.features().iter().copied().filter(|&other| other != feature);
         let ends = [axis.0.to_bits(), axis.1.to_bits()];
         let key = (part.index, part.place, feature, ends, is_simulating());
-        if let &[other] = others.as_slice()
+        if let (Some(other), None) = (others.next(), others.next())
             && !term.is_affine_in(other)
         {
             let x = row[other];
@@ -332,7 +334,8 @@ impl Engine {
                 self.integrated_axis_mean(term, feature, axis, row)
             };
         }
-        let held = HeldValues::of(&others, row);
+        let others = term.features().iter().copied().filter(|&other| other != feature);
+        let held = HeldValues::of(&others.collect::<Vec<usize>>(), row);
         self.axis_means
             .numbers
             .of((key, held), || self.integrated_axis_mean(term, feature, axis, row))
@@ -454,6 +457,13 @@ impl Engine {
         self.mean(s, x, Rest::Marginal, LocalQuantity::Value)
     }
 
+    /// The sum of the terms that read the feature and nothing else.
+    pub(crate) fn own(&self, s: usize, x: f64) -> Estimate {
+        let held = self.at(s, x, Rest::Marginal);
+        let own = self.readers(s).into_iter().filter(|&t| self.terms[t].features() == [s]);
+        Estimate::sum(own.map(|t| held.mean(t, LocalQuantity::Value)))
+    }
+
     /// Mean of a local quantity of the terms that read the feature.
     pub(crate) fn mean(&self, s: usize, x: f64, rest: Rest, local: LocalQuantity) -> Estimate {
         let held = self.at(s, x, rest);
@@ -569,6 +579,12 @@ impl Engine {
         found.sort_by(f64::total_cmp);
         found.dedup();
         found
+    }
+
+    /// The ends and the points between them; of a problem file without those that rounding made two of one.
+    pub(crate) fn panels_between(&self, points: &[f64], from: f64, to: f64) -> Vec<f64> {
+        let points = within(points, from, to);
+        if self.watch.is_some() { apart(&points) } else { points }
     }
 
     /// Coordinates of places along a feature where its effects or its density may change fast.

@@ -776,7 +776,7 @@ impl NestedIntegral<'_> {
             let inner: Vec<f64> = points.clone();
             points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
         }
-        let points = within(&points, from, to);
+        let points = self.engine.panels_between(&points, from, to);
         let [mut total] =
             integrate_to(self.tolerance, &points, self.floor, |u| [law.weighed(u, at(u))]);
         if self.engine.watch.is_some() {

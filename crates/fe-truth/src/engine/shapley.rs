@@ -269,7 +269,8 @@ impl Engine {
                 places.retain(|place| place.is_finite());
                 let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
                 points.extend(&panels);
-                let points = within(&points, panels[0], panels[panels.len() - 1]);
+                let ends = (panels[0], panels[panels.len() - 1]);
+                let points = self.panels_between(&points, ends.0, ends.1);
                 Single { curve: Piecewise::of(&points, |u| mean(law.place(u))), breaks }
             })
         });

@@ -743,12 +743,44 @@ pub(crate) fn within(points: &[f64], from: f64, to: f64) -> Vec<f64> {
     inner
 }
 
+/// Roundings of the largest of several points up to which two of them are one that was computed in two ways, and share of
+/// their range that this is not more than.
+const ROUNDINGS: f64 = 8.0;
+const OF_RANGE: f64 = 1e-9;
+
+/// Ascending points without those that are one with the point before, or with the last one: a panel between the two costs
+/// as much as any other, and holds nothing.
+pub(crate) fn apart(points: &[f64]) -> Vec<f64> {
+    let (Some(&first), Some(&last)) = (points.first(), points.last()) else { return Vec::new() };
+    let rounding = ROUNDINGS * f64::EPSILON * first.abs().max(last.abs());
+    let near = rounding.min(OF_RANGE * (last - first));
+    let mut kept = vec![first];
+    for &point in &points[1..] {
+        if point == last || (point - kept[kept.len() - 1] > near && last - point > near) {
+            kept.push(point);
+        }
+    }
+    kept
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn integral(points: &[f64], f: impl Fn(f64) -> f64) -> Estimate {
         integrate(points, 0.0, |x| [Estimate::exact(f(x))])[0]
+    }
+
+    #[test]
+    fn a_point_that_was_computed_in_two_ways_is_one() {
+        let points = [0.0, 0.3, 0.1 + 0.2, 0.4, 1.0 - f64::EPSILON, 1.0];
+        assert!(points[1] < points[2]);
+        assert_eq!(apart(&points), [0.0, 0.3, 0.4, 1.0]);
+        // In a range of few roundings all of them count.
+        let narrow = [1.0, 1.0 + f64::EPSILON, 1.0 + 4.0 * f64::EPSILON];
+        assert_eq!(apart(&narrow), narrow);
+        assert_eq!(apart(&[2.0, 2.0]), [2.0, 2.0]);
+        assert_eq!(apart(&[2.0]), [2.0]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Trees compiled to programs over columns: each operation is a loop over many rows.
 
 use std::collections::HashMap;
+use std::hint::select_unpredictable;
 use std::sync::OnceLock;
 
 use fe_core::Model;
@@ -255,21 +256,21 @@ impl NullaryFnOnce for Run<'_> {
     #[inline(always)]
     fn call(self) {
         let program = self.program;
-        let number = |&number: &f64| Kept(Box::new([number; WIDTH]));
+        let number = |&number: &f64| Kept::of(number);
         let mut places = Places {
             features: program.features.iter().map(|s| Source::of(&self.columns[*s])).collect(),
             blocks: program.numbers.iter().map(number).collect(),
             now: 0,
         };
         let all = places.blocks.len() + program.computed;
-        places.blocks.resize_with(all, || Kept(Box::new([0.0; WIDTH])));
+        places.blocks.resize_with(all, || Kept::of(0.0));
         // The block that is written is none of those that are read.
-        let mut out = Box::new([0.0; WIDTH]);
+        let mut out = Kept::of(0.0);
         for (now, values) in self.values.chunks_mut(WIDTH).enumerate() {
             places.now = now;
             for &(operation, place) in &program.operations {
-                operate(operation, &places, values.len(), &mut out);
-                std::mem::swap(&mut out, &mut places.blocks[place - program.features.len()].0);
+                operate(operation, &places, values.len(), &mut out.0.0);
+                std::mem::swap(&mut out, &mut places.blocks[place - program.features.len()]);
             }
             values.copy_from_slice(&places.of(program.result)[..values.len()]);
         }
@@ -279,7 +280,7 @@ impl NullaryFnOnce for Run<'_> {
 /// Values of a column by blocks: those of whole blocks where they are, and one block of the rest, or of a constant.
 struct Source<'a> {
     whole: &'a [Block],
-    rest: Box<Block>,
+    rest: Kept,
 }
 
 impl<'a> Source<'a> {
@@ -287,17 +288,27 @@ impl<'a> Source<'a> {
         match *column {
             Column::Values(values) => {
                 let (whole, rest) = values.as_chunks::<WIDTH>();
-                let mut block = Box::new([0.0; WIDTH]);
-                block[..rest.len()].copy_from_slice(rest);
+                let mut block = Kept::of(0.0);
+                block.0.0[..rest.len()].copy_from_slice(rest);
                 Self { whole, rest: block }
             }
-            Column::Constant(value) => Self { whole: &[], rest: Box::new([value; WIDTH]) },
+            Column::Constant(value) => Self { whole: &[], rest: Kept::of(value) },
         }
     }
 }
 
 /// Values that are kept, and change places by their address alone.
-struct Kept(Box<Block>);
+struct Kept(Box<Aligned>);
+
+impl Kept {
+    fn of(value: f64) -> Self {
+        Self(Box::new(Aligned([value; WIDTH])))
+    }
+}
+
+/// A block from the start of a cache line: the widest vectors are one line, and take twice as long across two.
+#[repr(align(64))]
+struct Aligned(Block);
 
 /// The places of a program in the block of rows that is worked on.
 struct Places<'a> {
@@ -310,8 +321,8 @@ impl Places<'_> {
     #[inline(always)]
     fn of(&self, place: usize) -> &Block {
         match self.features.get(place) {
-            Some(source) => source.whole.get(self.now).unwrap_or(&source.rest),
-            None => &self.blocks[place - self.features.len()].0,
+            Some(source) => source.whole.get(self.now).unwrap_or(&source.rest.0.0),
+            None => &self.blocks[place - self.features.len()].0.0,
         }
     }
 }
@@ -333,6 +344,7 @@ fn pairs(a: &Block, b: &Block, out: &mut Block, of: impl Fn(f64, f64) -> f64) {
     }
 }
 
+/// Both values are read before one is chosen: behind a branch their places would be chosen, and gathered from.
 #[inline(always)]
 fn choose(
     a: &Block,
@@ -343,7 +355,7 @@ fn choose(
     holds: impl Fn(f64, f64) -> bool,
 ) {
     for i in 0..WIDTH {
-        out[i] = if holds(a[i], b[i]) { then[i] } else { other[i] };
+        out[i] = select_unpredictable(holds(a[i], b[i]), then[i], other[i]);
     }
 }
 
@@ -414,7 +426,7 @@ fn operate(operation: Operation, places: &Places<'_>, count: usize, out: &mut Bl
         Operation::If(condition, a, b) => {
             let (condition, a, b) = (places.of(condition), places.of(a), places.of(b));
             for i in 0..WIDTH {
-                out[i] = if condition[i] == 0.0 { b[i] } else { a[i] };
+                out[i] = select_unpredictable(condition[i] != 0.0, a[i], b[i]);
             }
         }
         Operation::Choose(comparison, a, b, then, other) => {

@@ -39,7 +39,6 @@ use crate::expression::{Expression, numbered};
 use crate::function::{Function, Native};
 use crate::law::region::{Condition, Region};
 use crate::law::{Law, Univariate};
-use crate::numeric::quadrature::within;
 use closed_forms::{ClosedForms, Pointwise};
 use parameters::Parameters;
 use published::Limit;
@@ -647,7 +646,7 @@ impl Scenario {
     pub(crate) fn resolved(&self, feature: usize, further: &[f64], from: f64, to: f64) -> Vec<f64> {
         let outwards = self.parts.engine.margin(feature).outwards(from, to);
         let points = [self.resolution(feature), further, &outwards].concat();
-        within(&points, from, to)
+        self.parts.engine.panels_between(&points, from, to)
     }
 
     /// Refuses what a feature with levels does not have.

@@ -95,7 +95,7 @@ const ROOT: f64 = 1e-11;
 /// Error of a curve of a problem file, relative to its size, from which on it is looked at closer.
 const PROMISED: f64 = 1e-9;
 
-/// Number of points, for every one that resolves the feature, from which on a curve through all pays.
+/// Number of points, for every one that resolves the feature, from which on a curve through them pays.
 const PAYS: usize = 25;
 
 /// The quantity that an effect is at each point, where it is one.
@@ -134,6 +134,34 @@ pub(super) struct Jump {
     pub(super) before: Truth,
     /// From the value at the place to just above it.
     pub(super) after: Truth,
+}
+
+/// Curves along parts of a feature, in ascending order.
+#[derive(Default)]
+struct Curves(Vec<Piecewise>);
+
+impl Curves {
+    /// A function along those intervals between ascending places that hold so many of the ascending coordinates that a
+    /// curve takes fewer values than they do.
+    fn where_they_pay(
+        places: &[f64],
+        coordinates: &[f64],
+        mut f: impl FnMut(f64) -> Estimate,
+    ) -> Self {
+        let before = |place: f64| coordinates.partition_point(|&u| u < place);
+        let pays = |ends: &[f64]| before(ends[1]) - before(ends[0]) >= PAYS;
+        let intervals: Vec<&[f64]> = places.windows(2).collect();
+        let runs = intervals.chunk_by(|a, b| pays(a) == pays(b)).filter(|run| pays(run[0]));
+        let ends = |run: &[&[f64]]| {
+            run.iter().map(|ends| ends[0]).chain(run.last().map(|ends| ends[1])).collect::<Vec<_>>()
+        };
+        Self(runs.map(|run| Piecewise::of(&ends(run), &mut f)).collect())
+    }
+
+    /// The curve that covers a coordinate.
+    fn of(&self, u: f64) -> Option<&Piecewise> {
+        self.0.iter().find(|curve| curve.covers(u))
+    }
 }
 
 impl Scenario {
@@ -667,25 +695,49 @@ impl OneFeature<'_> {
         engine.breaks(feature).into_iter().any(|z| across(z, 1e-12) > 0.5 * across(z, 1e-9))
     }
 
-    /// An accumulated effect as a mean change of f, of many points from a curve that is resolved once.
+    /// An accumulated effect as a mean change of f, of many points from curves that are resolved once.
     fn changes(&self, points: &[f64]) -> Vec<Truth> {
         let law = self.law();
-        let ends = points.iter().map(|&x| finite_coordinate(law, x));
-        let (from, to) =
-            ends.fold((f64::INFINITY, -f64::INFINITY), |(a, b), u| (a.min(u), b.max(u)));
-        let resolution = self.scenario.resolved(self.feature, &[], from, to);
-        let pays = from < to && points.len() >= PAYS * resolution.len();
-        let curve = pays.then(|| Piecewise::of(&resolution, |u| self.change(law.place(u))));
-        let breaks = self.scenario.parts.engine.breaks(self.feature);
+        let curves = self.through(points, |u| self.change(law.place(u)));
+        let alone = self.asked_alone();
         let at = |x: f64| {
-            let u = law.coordinate(x);
-            let curve = curve.as_ref().filter(|curve| curve.covers(u) && !breaks.contains(&x));
+            let curve = curves.of(law.coordinate(x)).filter(|_| !alone.contains(&x));
             // A curve through a cusp is less accurate than its points.
-            let read = curve.map(|curve| curve.at(u));
+            let read = curve.map(|curve| curve.at(law.coordinate(x)));
             let read = read.filter(|value| value.error <= ROOT * (1.0 + value.magnitude));
             read.unwrap_or_else(|| self.change(x))
         };
         points.iter().map(|&x| truth(integrated(at(x)))).collect()
+    }
+
+    /// Places that no curve tells of: at a break the value is that of one side, and at an end of the law of a problem file a
+    /// power of the distance to it may begin.
+    fn asked_alone(&self) -> Vec<f64> {
+        let engine = &self.scenario.parts.engine;
+        let (low, high) = self.law().support();
+        let ends = engine.watch.iter().flat_map(|_| [low, high]);
+        engine.breaks(self.feature).into_iter().chain(ends).collect()
+    }
+
+    /// A function of the feature's coordinate as curves where points are so many that they pay: one through all of them,
+    /// or for a problem file through those that are close.
+    fn through(&self, points: &[f64], f: impl FnMut(f64) -> Estimate) -> Curves {
+        let law = self.law();
+        let mut asked: Vec<f64> = points.iter().map(|&x| law.coordinate(x)).collect();
+        asked.retain(|u| u.is_finite());
+        asked.sort_by(f64::total_cmp);
+        let (Some(&from), Some(&to)) = (asked.first(), asked.last()) else {
+            return Curves::default();
+        };
+        if from >= to {
+            return Curves::default();
+        }
+        let resolution = self.scenario.resolved(self.feature, &[], from, to);
+        let pays = points.len() >= PAYS * resolution.len();
+        if !pays && self.scenario.parts.engine.watch.is_some() {
+            return Curves::where_they_pay(&resolution, &asked, f);
+        }
+        Curves(pays.then(|| Piecewise::of(&resolution, f)).into_iter().collect())
     }
 
     /// ALE at levels, in their own order.
@@ -726,18 +778,9 @@ impl OneFeature<'_> {
         if law.levels().is_some() {
             return each();
         }
-        let coordinates: Vec<f64> = points.iter().map(|&x| law.coordinate(x)).collect();
-        let finite = || coordinates.iter().copied().filter(|u| u.is_finite());
-        let (from, to) =
-            (finite().fold(f64::INFINITY, f64::min), finite().fold(-f64::INFINITY, f64::max));
-        if from >= to {
-            return each();
-        }
-        let resolution = self.scenario.resolved(self.feature, &[], from, to);
         let asked =
             if effect == Quantity::Sigma { Some(Pointwise::Sigma2) } else { quantity(effect) };
-        let known = asked.is_some_and(|quantity| self.all_known(quantity, points));
-        if points.len() < PAYS * resolution.len() || known {
+        if asked.is_some_and(|quantity| self.all_known(quantity, points)) {
             return each();
         }
         // A root is resolved before it is taken.
@@ -745,18 +788,40 @@ impl OneFeature<'_> {
         let smooth = |x: f64| {
             if root { self.point(Pointwise::Sigma2, x).0 } else { self.value(effect, x).0 }
         };
-        let curve = Piecewise::of(&resolution, |u| smooth(law.place(u)));
-        let breaks = self.scenario.parts.engine.breaks(self.feature);
-        let read = |(&x, &u): (&f64, &f64)| {
-            // At a break the value is that of one side.
-            let known = (curve.covers(u) && !breaks.contains(&x)).then(|| curve.at(u));
-            let known = known.and_then(|value| self.resolved(value, || curve.at_own(u)));
-            let known = known.map(|value| if root { value.sqrt() } else { value });
-            // Near 0 a root is less accurate than its argument.
-            let accurate = known.filter(|value| !root || value.error < ROOT * (1.0 + value.value));
-            truth(accurate.map_or_else(|| self.value(effect, x), integrated))
+        let own = |x: f64| self.own(effect, x);
+        let curves = self.through(points, |u| {
+            let x = law.place(u);
+            own(x).map_or_else(|| smooth(x), |own| smooth(x).minus(own))
+        });
+        let alone = self.asked_alone();
+        let read = |&x: &f64| {
+            let u = law.coordinate(x);
+            let curve = curves.of(u).filter(|_| !alone.contains(&x));
+            let known = curve.and_then(|curve| self.read(curve, u, root));
+            let known = known.map(|read| own(x).map_or(read, |own| own.plus(read)));
+            truth(known.map_or_else(|| self.value(effect, x), integrated))
         };
-        points.iter().zip(&coordinates).map(read).collect()
+        points.iter().map(read).collect()
+    }
+
+    /// The part of a mean of f in a problem file that is no integral: terms that read nothing but the feature, which may change
+    /// faster than what is integrated.
+    fn own(&self, effect: Quantity, x: f64) -> Option<Estimate> {
+        let engine = &self.scenario.parts.engine;
+        let is_mean = matches!(effect, Quantity::Pd | Quantity::Mplot);
+        (is_mean && engine.watch.is_some()).then(|| engine.own(self.feature, x))
+    }
+
+    /// A value of a curve, or its root, where that is accurate: near 0 it is less so than its argument, and may be on the
+    /// own piece of a curve alone.
+    fn read(&self, curve: &Piecewise, u: f64, root: bool) -> Option<Estimate> {
+        let value = self.resolved(curve.at(u), || curve.at_own(u))?;
+        if !root {
+            return Some(value);
+        }
+        let is_accurate = |value: &Estimate| value.error < ROOT * (1.0 + value.value);
+        let own = || self.scenario.parts.engine.watch.as_ref().map(|_| curve.at_own(u).sqrt());
+        Some(value.sqrt()).filter(is_accurate).or_else(|| own().filter(is_accurate))
     }
 
     /// A value of a curve; of a problem file that of its own piece where others are not resolved, and none where
@@ -1316,6 +1381,91 @@ mod tests {
             let on = OneFeature { scenario: &scenario, feature: 0, axis: (lo, 3.0) };
             assert_eq!(on.jumped(&jumps, x).value, known, "from {lo} to {x}");
         }
+    }
+
+    /// Of three intervals the first and the last hold many coordinates, the second few.
+    #[test]
+    fn a_curve_is_made_where_it_takes_fewer_values_than_points() {
+        let even = |from: f64, count: usize| {
+            (0..count).map(move |k| from + (k as f64 + 0.5) / count as f64).collect::<Vec<f64>>()
+        };
+        let asked = RefCell::new(Vec::new());
+        let f = |u: f64| {
+            asked.borrow_mut().push(u);
+            Estimate::exact(u * u)
+        };
+        let coordinates = [even(0.0, 100), even(1.0, PAYS - 1), even(2.0, PAYS)].concat();
+        let curves = Curves::where_they_pay(&[0.0, 1.0, 2.0, 3.0], &coordinates, f);
+        assert_eq!(curves.0.len(), 2);
+        assert_eq!(asked.borrow().len(), 2 * NODES);
+        assert!(asked.borrow().iter().all(|u| !(1.0..2.0).contains(u)));
+        assert!(curves.of(1.5).is_none() && curves.of(3.5).is_none());
+        for u in [0.5, 2.5] {
+            let value = curves.of(u).unwrap().at(u);
+            assert!((value.value - u * u).abs() <= value.error, "{value:?} at {u}");
+        }
+    }
+
+    /// A fold along which two related features meet, with places too close for one curve: many points are those asked one by one, for less than two thirds of
+    /// the evaluations; where a variance is 0 its root is read off a curve as well.
+    #[test]
+    fn many_points_are_asked_on_curves() {
+        let text = "f = \"if(x1 + x2 <= 0.5, x1 + x2, 1 - x1 - x2)\"\n\
+                    [law]\nx1 = \"uniform(0, 1)\"\nx2 = \"x1 + normal(0, 0.01)\"\n";
+        let scenario = || crate::problem("mine", text, &[]).unwrap();
+        let points: Vec<f64> = (0..400).map(|k| f64::from(k) / 399.0).collect();
+        for effect in [Quantity::Mplot, Quantity::Sigma, Quantity::HPdp, Quantity::ShapVariance] {
+            let ask = |scenario: &Scenario, points: &[f64]| {
+                scenario.curve(effect, 0, points, (0.0, 1.0), Centring::None).unwrap()
+            };
+            let (many, alone) = (scenario(), scenario());
+            let (curve, cost) = with_cost(|| ask(&many, &points));
+            let (each, cost_of_each) =
+                with_cost(|| points.iter().map(|x| ask(&alone, &[*x])[0]).collect::<Vec<Truth>>());
+            assert!(3.0 * cost < 2.0 * cost_of_each, "{effect}: {cost} and {cost_of_each}");
+            for ((a, b), x) in curve.iter().zip(&each).zip(&points) {
+                let (off, bound) = ((a.value - b.value).abs(), a.abs_error + b.abs_error);
+                assert!(off <= bound && a.abs_error < 1e-9, "{effect} at {x}: {a:?}, {b:?}");
+            }
+        }
+    }
+
+    /// A power begins at the end of a law, where a series through what is beside it is off by more than it seems.
+    #[test]
+    fn the_end_of_a_law_is_asked_alone() {
+        let text = "f = \"x1^0.7*x2\"\n[law]\nx1 = \"uniform(0, 1)\"\nx2 = \"uniform(0, 2)\"\n";
+        let scenario = crate::problem("mine", text, &[]).unwrap();
+        let points: Vec<f64> = (0..=200).map(|k| f64::from(k) / 200.0).collect();
+        for effect in [Quantity::Pd, Quantity::Mplot, Quantity::Ale] {
+            let curve = scenario.curve(effect, 0, &points, (0.0, 1.0), Centring::None).unwrap();
+            for (truth, x) in curve.iter().zip(&points) {
+                let off = (truth.value - x.powf(0.7)).abs();
+                assert!(off <= truth.abs_error, "{effect} at {x}: {truth:?}, off by {off:e}");
+            }
+        }
+    }
+
+    /// A wave of the feature alone costs nothing: what is resolved is the mean over the others.
+    #[test]
+    fn what_a_mean_holds_of_the_feature_alone_is_not_resolved() {
+        let cost = |own: &str| {
+            let text = format!(
+                "f = \"x1*x2^2 + {own}\"\n[law]\nx1 = \"normal(0, 1)\"\nx2 = \"normal(0, 1)\"\n\
+                 x3 = \"normal(0, 1)\"\n[copula]\n\
+                 gaussian = [[\"x1\", \"x3\", 0.5], [\"x2\", \"x3\", 0.5]]\n"
+            );
+            let scenario = crate::problem("mine", &text, &[]).unwrap();
+            let points: Vec<f64> = (0..=400).map(|k| 0.01 * f64::from(k - 200)).collect();
+            let ask = || scenario.curve(Quantity::Mplot, 2, &points, (-2.0, 2.0), Centring::None);
+            let (curve, cost) = with_cost(|| ask().unwrap());
+            (curve[300].value, cost)
+        };
+        let (line, wave) = (cost("x3"), cost("sin(400*x3)"));
+        assert_eq!(line.1, wave.1);
+        // x1 and x2 given x3 = 1 have mean ½ and variance ¾ each, and the covariance −¼.
+        let known = 0.5 * (0.25 + 0.75) + 2.0 * 0.5 * -0.25;
+        assert!((line.0 - known - 1.0).abs() < 1e-9, "{line:?}");
+        assert!((wave.0 - known - 400_f64.sin()).abs() < 1e-9, "{wave:?}");
     }
 
     /// Of 4 as a sum of 5 and −1 rounding is lost relative to 1, and half of that of its root.
