@@ -154,7 +154,7 @@ impl Trend {
     }
 }
 
-/// What local effects within a cell tell of.
+/// Sort of local effects, by what those within a cell tell of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Sees {
     /// Differences: all that f does there.
@@ -187,7 +187,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// How far this moves the curve at a part of a cell, over its width. Of a jump that is its height times what lies on the
+    /// Distance that this moves the curve at a part of a cell, over its width. Of a jump that is its height times what lies on the
     /// farther side, and counts as √2 standard errors.
     fn at(self, part: f64) -> f64 {
         let part = part.clamp(0.0, 1.0);
@@ -253,7 +253,8 @@ impl<'a> FineCurve<'a> {
         Ok(curve)
     }
 
-    /// Where nothing else is known all of a cell's variance may be that of a kink, or its mean that of a jump.
+    /// The most that a cell of which nothing else is known may turn: all of its variance that of a kink, or its mean that of
+    /// a jump.
     fn unknown_turn(&self, cell: usize) -> Turn {
         // Instances at a single place do not differ by where they are. Spread evenly, 1/12 is the variance of the part.
         let Content { effects, parts_squared, .. } = self.contents[cell];
