@@ -1406,8 +1406,8 @@ mod tests {
         }
     }
 
-    /// A fold along which two related features meet, with places too close for one curve: many points are those asked one by one, for less than two thirds of
-    /// the evaluations; where a variance is 0 its root is read off a curve as well.
+    /// A fold along which two related features meet, with places too close for one curve: many points are those asked one
+    /// by one, for less than two thirds of the evaluations; where a variance is 0 its root is read off a curve as well.
     #[test]
     fn many_points_are_asked_on_curves() {
         let text = "f = \"if(x1 + x2 <= 0.5, x1 + x2, 1 - x1 - x2)\"\n\

@@ -569,6 +569,51 @@ mod tests {
         }
     }
 
+    /// The local effect of an instance from u at x is 2 x + u/2, more or less: instances lie on one side of the last cell.
+    #[test]
+    fn the_mean_of_a_cell_that_is_known_belongs_to_its_middle() {
+        let x = uneven();
+        let partition = cells_of(&x);
+        let (z, cell) = (partition.limits(), 11);
+        let (width, middle) = (z[12] - z[11], 0.5 * (z[11] + z[12]));
+        for sees in [Sees::Kinks, Sees::Jumps] {
+            let mut contents = vec![Content::default(); 12];
+            for &u in &x {
+                let Place { bin, part } = Place::find(&partition, u);
+                let at = if sees == Sees::Kinks { u } else { 0.5 * (z[bin] + z[bin + 1]) };
+                contents[bin].add(part, 2.0 * at + 0.5 * u, 1.0);
+            }
+            assert!((contents[cell].part - 0.5).abs() > 0.01);
+            let centring = (Centring::Start, AxisMean::default());
+            let mut curve = FineCurve::new(&partition, &contents, centring).unwrap();
+            let (parts, over) =
+                if sees == Sees::Kinks { (vec![0.3, 0.7], 0.4) } else { (vec![0.5], 0.5) };
+            let mut around = Vec::new();
+            for (&u, noise) in x[40..].iter().flat_map(|u| [(u, -1.0), (u, 1.0)]) {
+                for &part in &parts {
+                    let effect = 2.0 * (z[cell] + part * width) + 0.5 * u + noise;
+                    let weight = 1.0 / parts.len() as f64;
+                    around.push(Moved {
+                        from: u,
+                        part,
+                        effect,
+                        turn: (over, 2.0 * over * width),
+                        weight,
+                    });
+                }
+            }
+            curve.know(cell, &around, sees);
+            let mean = curve.mean_over(cell, curve.contents[cell].effects.mean);
+            assert!((mean - 2.5 * middle).abs() < 1e-12, "{sees:?}: {mean}, {}", 2.5 * middle);
+            // The noise of 40 less two, and the error of the line where the cell has its middle.
+            let about: f64 = x[40..].iter().sum::<f64>() / 20.0;
+            let squares: f64 = x[40..].iter().map(|u| 2.0 * (u - about).powi(2)).sum();
+            let distance = (0.5 - contents[cell].part) * width;
+            let known = 40.0 / 38.0 * (1.0 + 5.0 * distance * distance / squares);
+            assert!((curve.variances[cell] / known - 1.0).abs() < 1e-3, "{sees:?}");
+        }
+    }
+
     #[test]
     fn cells_hold_five_instances_and_equal_ones_together() {
         let bins = |x: &[f64]| cells_of(x).bins();
