@@ -167,6 +167,11 @@ impl Averaged {
         all
     }
 
+    /// The mean part of a bin that lies below what is averaged over there; half of it where that is nothing.
+    pub(super) fn part(&self, bin: usize) -> f64 {
+        if self.shares[bin] > 0.0 { self.parts[bin] / self.shares[bin] } else { 0.5 }
+    }
+
     /// Places of a mean part and a variance of it.
     fn add(&mut self, Place { bin, part }: Place, share: f64, spread: f64) {
         self.shares[bin] += share;

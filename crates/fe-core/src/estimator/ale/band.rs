@@ -182,14 +182,13 @@ impl<'a> AccumulatedSample<'a> {
         Ok(largest)
     }
 
-    /// The local effects that the instances around a cell would have in it; none if they hardly weigh more than those in
-    /// the cell.
-    fn moved_into(
+    /// The rows in a cell and in those around it, of rows in order; none if the latter hardly weigh more.
+    fn around<'b>(
         &self,
         cells: &Partition,
         cell: usize,
-        (rows, weights): (&[usize], &[f64]),
-    ) -> Result<Option<(Vec<Moved>, Sees)>> {
+        (rows, weights): (&'b [usize], &[f64]),
+    ) -> Option<(&'b [usize], &'b [usize])> {
         let positions = self.data.feature(self.effect.feature);
         let first = cell.saturating_sub(AROUND).min(cells.bins().saturating_sub(2 * AROUND + 1));
         let last = (first + 2 * AROUND).min(cells.bins() - 1);
@@ -200,29 +199,37 @@ impl<'a> AccumulatedSample<'a> {
         };
         let weight = |rows: &[usize]| rows.iter().map(|&row| weights[row]).sum::<f64>();
         let (own, near) = (of(cell, cell), of(first, last));
-        if own.is_empty() || weight(near) < 2.0 * weight(own) {
-            return Ok(None);
-        }
-        let [from, to] = [cells.limits()[cell], cells.limits()[cell + 1]];
+        (!own.is_empty() && weight(near) >= 2.0 * weight(own)).then_some((own, near))
+    }
+
+    /// The local effects that the instances around a cell would have in it, at two places: over its halves, or a standard
+    /// deviation on either side of the mean of its instances.
+    fn moved_into(
+        &self,
+        [from, to]: [f64; 2],
+        (own, near): (&[usize], &[usize]),
+        weights: &[f64],
+    ) -> Result<(Vec<Moved>, Sees)> {
+        let (feature, axis) = (self.effect.feature, self.effect.record.axis);
+        let positions = self.data.feature(feature);
         let middle = from + 0.5 * (to - from);
-        let halves = Partition::new(vec![from, middle, to], cells.closed())?;
-        let around = self.data.select(near);
-        let effects_at = |x: f64| {
-            let moved = around.clone().with_feature_at(self.effect.feature, x);
-            let mut effects = self.local_effects(&moved)?.of_moved(&halves)?;
-            Ok::<_, Error>(effects.swap_remove(self.effect.output))
-        };
-        let source = self.estimator.source(self.model.model(), self.effect.record.axis)?;
-        let places = match source {
-            Source::Differences => [0.5 * (from + middle), 0.5 * (middle + to)],
-            // The mean and the spread of those of the instances in the cell.
+        let (sees, places) = match self.estimator.source(self.model.model(), axis)? {
+            Source::Differences => (Sees::Jumps, [0.5 * (from + middle), 0.5 * (middle + to)]),
             Source::Derivatives(_) => {
                 let mut content = Content::default();
                 own.iter().for_each(|&row| content.add(positions[row], 0.0, weights[row]));
                 let spread = (content.parts_squared / content.effects.weight).sqrt();
                 let ends = [own[0], own[own.len() - 1]].map(|row| positions[row]);
-                [-spread, spread].map(|by| (content.part + by).clamp(ends[0], ends[1]))
+                let at = |by: f64| (content.part + by).clamp(ends[0], ends[1]);
+                (Sees::Kinks, [at(-spread), at(spread)])
             }
+        };
+        let halves = Partition::new(vec![from, middle, to], self.bins.partition.closed())?;
+        let around = self.data.select(near);
+        let effects_at = |x: f64| {
+            let moved = around.clone().with_feature_at(feature, x);
+            let mut effects = self.local_effects(&moved)?.of_moved(&halves)?;
+            Ok::<_, Error>(effects.swap_remove(self.effect.output))
         };
         let (first, second) = (effects_at(places[0])?, effects_at(places[1])?);
         let parts = places.map(|x| (x - from) / (to - from));
@@ -232,20 +239,16 @@ impl<'a> AccumulatedSample<'a> {
             let mut add = |part: f64, effect: f64, weight: f64| {
                 all.push(Moved { from: positions[row], part, effect, turn, weight });
             };
-            match source {
+            match sees {
                 // That over the cell is the mean of those over its halves.
-                Source::Differences => add(0.5, 0.5 * (first + second), weights[row]),
-                Source::Derivatives(_) => {
+                Sees::Jumps => add(0.5, 0.5 * (first + second), weights[row]),
+                Sees::Kinks => {
                     add(parts[0], first, 0.5 * weights[row]);
                     add(parts[1], second, 0.5 * weights[row]);
                 }
             }
         }
-        let sees = match source {
-            Source::Differences => Sees::Jumps,
-            Source::Derivatives(_) => Sees::Kinks,
-        };
-        Ok(Some((all, sees)))
+        Ok((all, sees))
     }
 
     fn means<'b>(&self, partition: &'b Partition, contents: &[Content]) -> Result<Means<'b>> {
@@ -300,8 +303,10 @@ impl Resampling for AccumulatedSample<'_> {
         if !decisive.is_empty() {
             let rows = self.rows_in_order();
             for cell in decisive {
-                if let Some((around, sees)) = self.moved_into(&cells, cell, (&rows, &weights))? {
-                    curve.know(cell, &around, sees);
+                if let Some(found) = self.around(&cells, cell, (&rows, &weights)) {
+                    let ends = [cells.limits()[cell], cells.limits()[cell + 1]];
+                    let (moved, sees) = self.moved_into(ends, found, &weights)?;
+                    curve.know(cell, &moved, sees);
                 }
             }
         }

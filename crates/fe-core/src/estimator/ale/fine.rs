@@ -97,7 +97,7 @@ impl Trend {
     fn at(cell: usize, partition: &Partition, contents: &[Content]) -> Self {
         let (before, next) = (cell.saturating_sub(1), (cell + 1).min(contents.len() - 1));
         let trend = Self { share: 1.0, before, next, ..Self::default() };
-        let apart = trend.between(cell, partition, contents, &[]).along;
+        let apart = trend.between(cell, partition, contents).along;
         let z = partition.limits();
         let width = |k: usize| z[k + 1] - z[k];
         // The slope within the three cells, each in its own units.
@@ -106,25 +106,16 @@ impl Trend {
         let squares = sum(&|k| contents[k].parts_squared * width(k) * width(k));
         let within = if squares > 0.0 { products / squares * width(cell) } else { 0.0 };
         let share = if apart == 0.0 { 0.0 } else { (within / apart).clamp(0.0, 1.0) };
-        Self { share, ..trend }.between(cell, partition, contents, &[])
+        Self { share, ..trend }.between(cell, partition, contents)
     }
 
     /// With the change from the cell before to the next. Means belong to the mean place of the instances as far as local
-    /// effects vary by it, else to the middle of their cell, as those do that were taken there.
-    fn between(
-        self,
-        cell: usize,
-        cells: &Partition,
-        contents: &[Content],
-        taken: &[usize],
-    ) -> Self {
+    /// effects vary by it, else to the middle of their cell.
+    fn between(self, cell: usize, cells: &Partition, contents: &[Content]) -> Self {
         let Self { share, before, next, .. } = self;
         let z = cells.limits();
         let width = |k: usize| z[k + 1] - z[k];
-        let place = |k: usize| {
-            let share = if taken.contains(&k) { 0.0 } else { share };
-            z[k] + (share * contents[k].part + (1.0 - share) * 0.5) * width(k)
-        };
+        let place = |k: usize| z[k] + (share * contents[k].part + (1.0 - share) * 0.5) * width(k);
         let change = contents[next].effects.mean - contents[before].effects.mean;
         let distance = place(next) - place(before);
         if distance <= 0.0 {
@@ -206,15 +197,13 @@ pub(super) struct FineCurve<'a> {
     centring: Centring,
     widths: Vec<f64>,
     trends: Vec<Trend>,
-    /// The instances of each cell about its trend.
+    /// The instances of each cell about its trend, with the place that their mean is of.
     contents: Vec<Content>,
     averaged: Averaged,
     variances: Vec<f64>,
     /// Degrees of freedom of each variance.
     degrees: Vec<f64>,
     turns: Vec<Turn>,
-    /// Cells of which the mean was taken to the middle.
-    taken: Vec<usize>,
 }
 
 impl<'a> FineCurve<'a> {
@@ -247,7 +236,6 @@ impl<'a> FineCurve<'a> {
             variances,
             degrees,
             turns,
-            taken: Vec::new(),
         };
         curve.turns = (0..curve.widths.len()).map(|cell| curve.unknown_turn(cell)).collect();
         Ok(curve)
@@ -331,12 +319,10 @@ impl<'a> FineCurve<'a> {
         let distance = (0.5 - content.part) * width;
         content.effects.mean += by_law * distance + own * (0.5 - content.part);
         self.variances[cell] *= 1.0 + content.effects.weight * distance * distance / squares;
-        self.trends[cell].share = 0.0;
-        self.taken.push(cell);
+        content.part = 0.5;
         for beside in cell.saturating_sub(1)..=(cell + 1).min(self.widths.len() - 1) {
             let trend = self.trends[beside];
-            self.trends[beside] =
-                trend.between(beside, self.partition, &self.contents, &self.taken);
+            self.trends[beside] = trend.between(beside, self.partition, &self.contents);
         }
     }
 
@@ -411,7 +397,7 @@ impl<'a> FineCurve<'a> {
         let mut reached = -centre.iter().zip(means).map(|(c, mean)| c * mean).sum::<f64>();
         let position = |k: usize| {
             let rise = self.widths[k] * self.mean_over(k, means[k]);
-            let at = reached + self.contents[k].part * rise;
+            let at = reached + self.averaged.part(k) * rise;
             reached += rise;
             (at, rise)
         };
