@@ -482,6 +482,8 @@ fn coverage_of_what_is_not_swept_over_is_drawn_by_learner_or_feature() {
         assert!(svg.contains(name), "{name}: {svg}");
     }
     assert!(svg.contains("|feature|") && svg.contains("|x4|"), "{svg}");
+    // f is a straight line in x4: its bands have no width.
+    assert!(svg.contains("no value of x4: nothing is uncertain there"), "{svg}");
     let fitted = HELD
         .replace("[[block.estimator]]", "compare = \"Err\"\npairs = [\"model:theoretical\", \"model:model-expected\"]\nexpected = 3\n[[block.model]]\nname = [\"linear\", \"gam\"]\n[[block.estimator]]")
         .replace("[\"ale\", \"rhale\"]", "\"ale\"")
@@ -493,7 +495,6 @@ fn coverage_of_what_is_not_swept_over_is_drawn_by_learner_or_feature() {
     for name in ["|learner|", "|linear model|", "|GAM|", "expected effect of the learner"] {
         assert!(svg.contains(name), "{name}: {svg}");
     }
-    // f is a straight line in x4: its bands have no width.
     let flat = HELD.replace("\"x1\", ", "");
     std::fs::write(path.join("flat.toml"), flat).unwrap();
     answer(path, &["run", "flat.toml", "--out", "flat"]);

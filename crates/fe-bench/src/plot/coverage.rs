@@ -140,6 +140,7 @@ fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
     let groups = words(panels.iter().map(|(key, _)| key[0].clone()));
     panels.sort_by_key(|(key, _)| groups.iter().position(|group| *group == key[0]));
     let varying = Varying::of(&panels, &panel_keys);
+    let empty = empty_places(&panels, (along, &places), |key| varying.title(key, labels), labels);
     let first = &rows[0].key;
     let metric = first.metric.as_str();
     let mut before = None;
@@ -164,9 +165,10 @@ fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
             ..Panel::default()
         }]);
     }
-    if let (Some(last), Some(names)) = (cells.last_mut(), kinds.without_value(rows, labels)) {
-        let name = format!("no value: {names}");
-        last[0].layers.push(Layer::named(name, NOMINAL, Mark::Words(Vec::new())));
+    let unknown = kinds.without_value(rows, labels).map(|names| format!("no value: {names}"));
+    if let Some(last) = cells.last_mut() {
+        let noted = |name| Layer::named(name, NOMINAL, Mark::Words(Vec::new()));
+        last[0].layers.extend(unknown.into_iter().chain(empty).map(noted));
     }
     let scenario = labels.of_scenario(&first.scenario);
     let fixed = varying.fixed(&panels[0].0, labels);
@@ -175,6 +177,42 @@ fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
     let mut figure = Figure { title, cells, legend_per_cell: false };
     figure.share_scales();
     Ok(figure)
+}
+
+/// The places where a panel shows no mark of any kind, by the reason why, for a legend.
+fn empty_places(
+    panels: &[(Vec<String>, Vec<&SummaryRow>)],
+    (along, places): (Places, &[String]),
+    title: impl Fn(&[String]) -> String,
+    labels: &Labels,
+) -> Vec<String> {
+    let mut by_reason: [(&str, Vec<String>); 2] =
+        [("nothing is uncertain there", Vec::new()), ("they failed there", Vec::new())];
+    for place in places {
+        let at = |(key, rows): &(Vec<String>, Vec<&SummaryRow>)| {
+            let here: Vec<&SummaryRow> =
+                rows.iter().copied().filter(|row| along.of(&row.key) == *place).collect();
+            let is_empty = here.iter().all(|row| row.summary.mean.is_none());
+            let has_failed = here.iter().any(|row| row.failed > 0);
+            (!here.is_empty()).then_some((title(key), is_empty.then_some(has_failed)))
+        };
+        let asked: Vec<(String, Option<bool>)> = panels.iter().filter_map(at).collect();
+        let name = along.named(place, labels);
+        for has_failed in [false, true] {
+            let empty = asked.iter().filter(|(_, found)| *found == Some(has_failed));
+            let titles: Vec<&str> = empty.map(|(title, _)| title.as_str()).collect();
+            let is_everywhere = titles.len() == asked.len();
+            by_reason[usize::from(has_failed)].1.extend(match titles.len() {
+                0 => None,
+                _ if is_everywhere => Some(name.clone()),
+                _ => Some(format!("{name} ({})", titles.join(", "))),
+            });
+        }
+    }
+    let told = |(reason, names): &(&str, Vec<String>)| {
+        (!names.is_empty()).then(|| format!("no value of {}: {reason}", names.join(", ")))
+    };
+    by_reason.iter().filter_map(told).collect()
 }
 
 /// The fields of panels, and which of them vary.
