@@ -44,7 +44,7 @@ pub type Learn<'a> = dyn Fn(&[usize], u64) -> Result<RefittedModel, String> + Sy
 /// use fe_core::{Settings, refits::RefitOptions, settings::BandKind};
 /// let settings = Settings { band: Some(BandKind::Refit), refits: Some(20), ..Settings::default() };
 /// let options = RefitOptions::from_settings(&settings)?.unwrap();
-/// assert_eq!((options.refits, options.resampling.to_string()), (20, "subsample".to_owned()));
+/// assert_eq!((options.refits, options.resampling.to_string()), (20, "bootstrap".to_owned()));
 /// assert_eq!(RefitOptions::from_settings(&Settings::default())?, None);
 /// # Ok::<(), fe_core::Error>(())
 /// ```
@@ -67,7 +67,7 @@ impl RefitOptions {
         if settings.band != Some(BandKind::Refit) {
             return Ok(None);
         }
-        let resampling = settings.resampling.unwrap_or_default();
+        let resampling = settings.resampling.unwrap_or(Scheme::Bootstrap);
         let usual = match resampling {
             // Whole rounds.
             Scheme::CrossValidation(folds) => DEFAULT_REFITS.div_ceil(folds).saturating_mul(folds),

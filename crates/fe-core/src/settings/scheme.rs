@@ -47,13 +47,6 @@ pub struct Resample {
     pub seed: u64,
 }
 
-/// Subsamples of a share of 0.632: where trees split is not what a bootstrap tells, but what subsamples do.
-impl Default for Scheme {
-    fn default() -> Self {
-        Self::Subsample(SHARE)
-    }
-}
-
 impl Scheme {
     pub(super) const ALLOWED: &'static str =
         "bootstrap, subsample or subsample:SHARE, cv or cv:FOLDS";

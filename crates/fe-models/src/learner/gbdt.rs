@@ -21,6 +21,7 @@ pub(crate) const GBDT: LearnerInfo = LearnerInfo {
     name: "gbdt",
     about: "gradient-boosted regression trees",
     task: Task::Regression,
+    has_steps: true,
     options: &[
         OptionInfo {
             name: "n_estimators",

@@ -16,6 +16,7 @@ pub(crate) const LINEAR: LearnerInfo = LearnerInfo {
     name: "linear",
     about: "ordinary least squares with an intercept",
     task: Task::Regression,
+    has_steps: false,
     options: &[],
     build: |_: &mut Options| Ok(Box::new(LeastSquares)),
 };

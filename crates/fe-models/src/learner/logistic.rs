@@ -14,6 +14,7 @@ pub(crate) const LOGISTIC: LearnerInfo = LearnerInfo {
     name: "logistic",
     about: "multinomial logistic regression with a ridge; one output for each class",
     task: Task::Classification,
+    has_steps: false,
     options: &[
         OptionInfo {
             name: "C",

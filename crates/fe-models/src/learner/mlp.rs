@@ -33,6 +33,7 @@ pub(crate) const MLP: LearnerInfo = LearnerInfo {
     name: "mlp",
     about: "a neural network of dense layers, fitted by Adam to the mean squared error",
     task: Task::Regression,
+    has_steps: false,
     options: &[
         OptionInfo {
             name: "hidden",

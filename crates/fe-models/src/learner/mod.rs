@@ -70,6 +70,9 @@ pub struct LearnerInfo {
     pub about: &'static str,
     /// Its task.
     pub task: Task,
+    /// True if its fits are step functions: a bootstrap of the rows tells too little of how uncertain the places
+    /// of the steps are, subsamples tell it.
+    pub has_steps: bool,
     /// Its options, in canonical order.
     pub options: &'static [OptionInfo],
     /// Builds it from its options.

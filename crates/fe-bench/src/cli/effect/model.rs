@@ -6,6 +6,7 @@ use clap::{Args, Command, Id, ValueEnum};
 use fe_core::Dataset;
 use fe_core::model::Rows;
 use fe_core::refits::{RefitOptions, Refits};
+use fe_core::settings::Scheme;
 use fe_models::stored::{self, Format};
 use fe_models::{FittedModel, Learner, Quality, Task};
 use serde_json::{Map, Value, json};
@@ -326,6 +327,13 @@ impl Source {
         match rows.target {
             Some(target) => {
                 let (learner, data, target) = (Learner::new(name, set)?, rows.data, target.values);
+                let has_steps = fe_models::info(name)?.has_steps;
+                if has_steps && options.resampling == Scheme::Bootstrap {
+                    say!(
+                        "{name}: a bootstrap tells too little of where steps are; --resampling subsample:0.5 makes \
+                         bands that hold more often"
+                    );
+                }
                 let refits = options.fit(&data, &learner.on(&data, &target))?;
                 Ok(Refitted { refits, learner, data, target })
             }

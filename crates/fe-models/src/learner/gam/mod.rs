@@ -22,6 +22,7 @@ pub(crate) const GAM: LearnerInfo = LearnerInfo {
     name: "gam",
     about: "additive model of penalised cubic B-splines, with products for pairs of features",
     task: Task::Regression,
+    has_steps: false,
     options: &[
         OptionInfo {
             name: "splines",
