@@ -64,6 +64,10 @@ const CANDIDATES: usize = 32;
 const TAIL: f64 = 1e-4;
 /// Less than this share of a region is none of it: to move the rest by as much is rounding.
 const NOTHING: f64 = 1e-10;
+/// Where a law is not known at the very ends of a feature's range, for having no probability there, what is closer to
+/// them than rounding of the range, or of its probability, is left out. It may be so many times what it would be if the variance were the same there as
+/// where it is known: of one that grows like a power x^-p it is 1 / (1 − p).
+const AT_AN_END: f64 = 1000.0;
 /// Width to which the golden section encloses a minimum, relative to the cell of the grid.
 const ROUGH: f64 = 1e-3;
 /// A split lowers the heterogeneity if it does by more than this share: less is rounding.
@@ -214,19 +218,34 @@ impl Heterogeneity<'_> {
             let variance = |x| engine.moments(s, x, rest, local).variance;
             return Estimate::sum(levels.iter().map(|(x, p)| variance(x).times(p)));
         }
-        let ends = if over_law {
-            let panels = law.panels();
-            [panels[0], panels[panels.len() - 1]]
-        } else {
-            [axis.0, axis.1].map(|x| finite_coordinate(law, x))
-        };
-        let points = within(&engine.resolution(s), ends[0], ends[1]);
-        let [integral] = integrate(&points, 0.0, |u| {
+        let at = |u: f64| {
             let variance = engine.moments(s, law.place(u), rest, local).variance;
-            let weight = if over_law { law.weight(u) } else { law.stretch(u) };
-            let root = self == Self::AleIntegralSd;
-            [if root { variance.sqrt() } else { variance }.times(weight)]
-        });
+            if self == Self::AleIntegralSd { variance.sqrt() } else { variance }
+        };
+        let resolution = engine.resolution(s);
+        let between = |ends: [f64; 2]| {
+            let [integral] = integrate(&within(&resolution, ends[0], ends[1]), 0.0, |u| {
+                [at(u).times(if over_law { law.weight(u) } else { law.stretch(u) })]
+            });
+            integral
+        };
+        let panels = law.panels();
+        let (ends, length) = match over_law {
+            true => ([panels[0], panels[panels.len() - 1]], 1.0),
+            false => ([axis.0, axis.1].map(|x| finite_coordinate(law, x)), axis.1 - axis.0),
+        };
+        let mut integral = between(ends);
+        if !integral.value.is_finite() {
+            let rounding = f64::EPSILON * length;
+            let near_ends = match over_law {
+                true => [rounding, 1.0 - rounding].map(|p| law.quantile(p)),
+                false => [axis.0 + rounding, axis.1 - rounding],
+            };
+            let ends = near_ends.map(|x| law.coordinate(x));
+            let left_out = Estimate::sum(ends.map(at)).times(AT_AN_END * rounding);
+            integral = between(ends);
+            integral.error += left_out.value.abs() + left_out.error;
+        }
         match self {
             Self::PdpMean | Self::DpdpMean => integral.times(1.0 / (axis.1 - axis.0)),
             _ => integral,
@@ -872,6 +891,24 @@ mod tests {
         for split in [(2, 0.5), (1, 0.7), (6, 1e-4)] {
             let sides = whole.sides(&scenario, value, 0, split).unwrap();
             assert!(sides.iter().all(Place::is_accurate), "{split:?}");
+        }
+    }
+
+    /// Of a region that is cut by two features there is no probability given x1 closer to 0 than 1e-22.
+    #[test]
+    fn the_very_ends_of_a_range_are_left_out_where_the_law_is_not_known_there() {
+        let scenario = crate::scenario("friedman1-copula", &[]).unwrap();
+        let value = Heterogeneity::AleIntegral;
+        let whole = Place::whole(&scenario, value, 0).unwrap();
+        for side in whole.sides(&scenario, value, 0, (1, 0.65)).unwrap() {
+            let beyond = |p: f64| {
+                let [_, last] = side.sides(&scenario, value, 0, (2, 1.0 - p)).unwrap();
+                assert!(last.is_accurate(), "{p}");
+                last.heterogeneity.value
+            };
+            // Evenly from probability to probability.
+            let [far, near, nearer] = [1e-4, 2e-4, 4e-4].map(beyond);
+            assert!((far - (2.0 * near - nearer)).abs() < 0.005 * near, "{far} {near} {nearer}");
         }
     }
 
