@@ -86,6 +86,20 @@ fn all_learners_have_bands() {
     assert_eq!(text.lines().count(), 1 + 3 * 4, "{text}");
 }
 
+/// A bootstrap is not what tells where trees split.
+#[test]
+fn half_samples_are_advised_for_steps_alone() {
+    let advised = |further: &[&str]| {
+        let small = ["--refits", "4", "--bins", "4", "--set", "n_estimators=5"];
+        let options = if further[0] == "gbdt" { &small[..] } else { &small[..4] };
+        let model = [&["--model"], further, options].concat();
+        answer(&of_iris(&model)).1.contains("--resampling subsample:0.5")
+    };
+    assert!(advised(&["gbdt"]));
+    assert!(!advised(&["gbdt", "--resampling", "subsample:0.5"]));
+    assert!(!advised(&["linear"]));
+}
+
 #[test]
 fn what_cannot_be_refitted_is_refused() {
     let stored = format!("{STORED}/none.onnx");
