@@ -131,7 +131,7 @@ impl<'a> HeldFeatures<'a> {
             None => (whole, free),
             Some(average) => {
                 let term = whole.term.average(average);
-                let place = PartPlace::Elsewhere;
+                let place = PartPlace::Average(average);
                 (Part { index, term, place }, self.free_features(term))
             }
         }
@@ -187,6 +187,7 @@ impl<'a> HeldFeatures<'a> {
     pub(crate) fn moments(&self, terms: &[usize], local: LocalQuantity) -> Moments {
         let zero = Estimate::default();
         let mut moments = Moments { mean: zero, variance: zero };
+        let known = self.shapley_variance(terms, local);
         let mean = |&t: &usize| match local {
             LocalQuantity::Shapley(s) if self.engine.watch.is_some() => {
                 // Coalitions may be integrated where the mean of all features at once is not.
@@ -199,11 +200,20 @@ impl<'a> HeldFeatures<'a> {
         for group in self.groups(terms) {
             let means: Vec<Estimate> = group.terms.iter().map(mean).collect();
             moments.mean = moments.mean.plus(Estimate::sum(means.iter().copied()));
-            if !group.features.is_empty() {
+            if !group.features.is_empty() && known.is_none() {
                 moments.variance = moments.variance.plus(self.variance(&group, local, &means));
             }
         }
+        moments.variance = known.unwrap_or(moments.variance);
         moments
+    }
+
+    /// The variance of the Shapley value of the feature that is held, for all terms that read it, where it is made of factors.
+    fn shapley_variance(&self, terms: &[usize], local: LocalQuantity) -> Option<Estimate> {
+        let LocalQuantity::Shapley(s) = local else { return None };
+        let &[(held, x)] = self.held.as_slice() else { return None };
+        let is_all = held == s && self.is_of_rows() && terms == self.engine.readers(s);
+        is_all.then(|| self.engine.shapley_variance_of_products(s, Some(x))).flatten()
     }
 
     fn variance(&self, group: &Group, local: LocalQuantity, means: &[Estimate]) -> Estimate {
@@ -222,6 +232,7 @@ impl<'a> HeldFeatures<'a> {
         let is_product = |&term: &usize| self.factors(term, local).is_some();
         let at_once = match group.terms.as_slice() {
             [term] => !is_product(term),
+            terms if group.features.len() == 3 && self.are_of_factors(terms, local) => false,
             _ => group.features.len() <= 3 && !self.is_of_pairs(group, local),
         };
         if at_once {

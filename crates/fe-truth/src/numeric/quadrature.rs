@@ -964,6 +964,22 @@ mod tests {
     }
 
     /// Both ends of both factors: the bound is the farthest product, and rounding.
+    /// t ln t from 0 to b is b² (ln b − ½)/2: with nodes for it on either side of a place within few evaluations.
+    #[test]
+    fn cusps_take_few_nodes() {
+        let mut count = 0;
+        let points = [-1.0, 0.25, 2.0];
+        let [found] = integrate_between_cusps(TOLERANCE, &points, 0.0, |x| {
+            count += 1;
+            let distance = (x - 0.25).abs();
+            [Estimate::exact(distance * distance.ln())]
+        });
+        let known: f64 = [1.25_f64, 1.75].map(|b| 0.5 * b * b * (b.ln() - 0.5)).iter().sum();
+        let off = (found.value - known).abs();
+        assert!(off <= found.error && found.error < 1e-12, "{found:?}, not {known}");
+        assert!(count <= 400, "{count}");
+    }
+
     #[test]
     fn bounds_of_products_squares_and_roots_are_those_of_their_ends() {
         let of = |value: f64, magnitude: f64, error: f64| Estimate {
