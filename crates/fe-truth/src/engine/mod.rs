@@ -113,7 +113,9 @@ pub(crate) enum PartPlace {
     Whole,
     /// A factor of it, by its number.
     Factor(usize),
-    /// A mean of it, or a term that is none of the function.
+    /// A declared mean of it, by its number.
+    Average(usize),
+    /// Another mean of it, or a term that is none of the function.
     Elsewhere,
 }
 

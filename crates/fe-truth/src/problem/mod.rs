@@ -11,6 +11,7 @@
 mod blend;
 mod breaks;
 mod build;
+mod cosines;
 mod explain;
 mod file;
 mod laws;
