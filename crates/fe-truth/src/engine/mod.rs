@@ -502,6 +502,13 @@ impl Engine {
         held.simulates(&self.readers(s), local)
     }
 
+    /// True if a local quantity of the terms that read a feature is one of products of independent factors of one feature
+    /// each, whose moments are simple integrals.
+    pub(crate) fn is_of_factors(&self, s: usize, rest: Rest, local: LocalQuantity) -> bool {
+        let held = self.at(s, self.law().marginal(s).quantile(0.5), rest);
+        held.are_of_factors(&self.readers(s), local)
+    }
+
     /// Mean rate at which f jumps as the feature moves on from x, where the place of the jump
     /// depends on another feature that has a density there.
     pub(crate) fn moving_jumps(&self, s: usize, x: f64) -> Estimate {

@@ -251,7 +251,7 @@ impl<'a> HeldFeatures<'a> {
     }
 
     /// True if terms of a problem file are products of factors of one feature each: pair by pair all integrals are simple.
-    fn are_of_factors(&self, terms: &[usize], local: LocalQuantity) -> bool {
+    pub(super) fn are_of_factors(&self, terms: &[usize], local: LocalQuantity) -> bool {
         let is_single = |factor: &Term| self.free_features(factor).len() <= 1;
         let is_product = |&term: &usize| {
             let is_apart = self.factors(term, local).is_some();

@@ -95,11 +95,11 @@ pub(super) fn factors(tree: &Expression) -> Vec<Expression> {
     let mut groups: Vec<(Vec<usize>, Expression)> = Vec::new();
     let mut number = 1.0;
     for part in parts {
-        let features = part.features();
-        if features.is_empty() {
-            number *= part.value(&[]);
+        if let Expression::Number(own) = part {
+            number *= own;
             continue;
         }
+        let features = part.features();
         let (touching, apart): (Vec<_>, Vec<_>) = groups
             .into_iter()
             .partition(|(others, _)| others.iter().any(|other| features.contains(other)));

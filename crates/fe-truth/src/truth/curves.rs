@@ -1187,6 +1187,9 @@ impl OneFeature<'_> {
         let at = |x: f64| if is_same { *first.get_or_init(|| at(self.axis.0)) } else { at(x) };
         // Shapley values vary far more than what they are the means of, and are simulated last.
         let is_shapley = matches!(local, LocalQuantity::Shapley(_));
+        if !is_shapley && engine.is_of_factors(self.feature, rest, local) {
+            return integrated(&at);
+        }
         let is_simulated = engine.simulates_variance(self.feature, rest, local);
         // Where each of its values would be simulated the mean is at once.
         let few = |&t: &usize| engine.terms[t].features().len() <= watch.most + 1;
