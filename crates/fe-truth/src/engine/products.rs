@@ -136,7 +136,7 @@ impl<'a> Product<'a> {
         (fixed, varying)
     }
 
-    /// How far the factor of a feature is from its mean at a value of that.
+    /// The distance of the factor of a feature from its mean at a value of that.
     fn deviation(&self, feature: usize, x: f64, held: &HeldFeatures<'a>) -> Estimate {
         let Some((factor, mean)) = self.factors.get(&feature) else { return Estimate::default() };
         let mut row = vec![f64::NAN; held.law().dimension()];

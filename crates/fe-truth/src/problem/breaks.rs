@@ -289,7 +289,7 @@ pub(super) fn places(
 }
 
 impl Surface {
-    /// Where a level is 0 and nothing jumps.
+    /// The surface on which a level is 0, and nothing jumps.
     pub(super) fn of(level: Expression) -> Self {
         Passage::of(level, None).surface
     }

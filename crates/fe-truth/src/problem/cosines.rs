@@ -16,7 +16,7 @@ pub(super) struct Distance {
     a: Expression,
     b: Expression,
     angles: [usize; 2],
-    /// How often the cosine turns as either of them does once.
+    /// Turns of the cosine for one of either of them.
     turns: f64,
     is_inverse: bool,
 }
