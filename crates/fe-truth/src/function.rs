@@ -18,6 +18,7 @@ type Value = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 type Estimated = Arc<dyn Fn(&[f64]) -> Estimate + Send + Sync>;
 type Partial = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
 type Places = Box<dyn Fn(usize, &[f64]) -> Vec<f64> + Send + Sync>;
+type Squares = Box<dyn Fn(Option<usize>, &[f64]) -> Estimate + Send + Sync>;
 type Breaks = Box<dyn Fn(usize, &[f64], &mut Vec<f64>) + Send + Sync>;
 
 /// A line across which a term jumps or has a kink: where a weighted sum of features has a level.
@@ -81,6 +82,10 @@ pub(crate) struct Term {
     entrances: Vec<(usize, f64)>,
     /// The value with an error of its own, for terms that are means themselves.
     estimated: Option<Estimated>,
+    /// True if places at which it breaks, or a mean of it, may be cusps.
+    cusped: bool,
+    /// Of a mean of a term, the mean squares of that.
+    squares: Option<Squares>,
     /// True if it breaks at places that are known only from other features.
     wanders: bool,
 }
@@ -106,6 +111,8 @@ impl Term {
             moving: Vec::new(),
             entrances: Vec::new(),
             estimated: None,
+            cusped: false,
+            squares: None,
             wanders: false,
         }
     }
@@ -197,6 +204,34 @@ impl Term {
     pub(crate) fn averaging_to(mut self, over: &[usize], mean: Self) -> Self {
         self.averages.push((over.to_vec(), mean));
         self
+    }
+
+    /// Declares that places at which the term breaks, or a mean of it does, may be cusps, where a power of the distance or
+    /// its logarithm begins.
+    pub(crate) fn with_cusps(self) -> Self {
+        Self { cusped: true, ..self }
+    }
+
+    pub(crate) fn has_cusps(&self) -> bool {
+        self.cusped
+    }
+
+    /// Declares of a mean of a term the mean squares of that over the same features: of its value, or of its derivative
+    /// along one.
+    pub(crate) fn with_squares(
+        self,
+        squares: impl Fn(Option<usize>, &[f64]) -> Estimate + Send + Sync + 'static,
+    ) -> Self {
+        Self { squares: Some(Box::new(squares)), ..self }
+    }
+
+    pub(crate) fn has_squares(&self) -> bool {
+        self.squares.is_some()
+    }
+
+    /// The mean square of the value, or of the derivative along a feature, of what the term is a mean of, where it is known.
+    pub(crate) fn mean_square(&self, along: Option<usize>, row: &[f64]) -> Option<Estimate> {
+        self.squares.as_ref().map(|squares| squares(along, row))
     }
 
     /// Declares that the term depends on two angles through their difference alone; both are

@@ -16,16 +16,20 @@ const MOST_OF_CENTRED: f64 = 1e7;
 const MOST_OF_COMPONENTS: f64 = 5e7;
 
 impl Engine {
-    /// The mean over the law of a feature of the variance of its Shapley value; none where features depend on each other,
-    /// where there are more than one beside those integrated at once, or where it takes too many evaluations.
+    /// The mean over the law of a feature of the variance of its Shapley value: of sums of products from their factors; else
+    /// none where features depend on each other, where there are more than one beside those integrated at once, or where it
+    /// takes too many evaluations.
     ///
     /// See `interactions`: it is the sum of E f_u² / |u|², and the variances of the means of f given sets of features
     /// are sums of E f_u².
     pub(crate) fn mean_of_shapley_variance(&self, s: usize) -> Option<Estimate> {
+        if let Some(known) = self.shapley_variance_of_products(s, None) {
+            return Some(known);
+        }
         let others = self.components_beside(s)?;
         let sets = 1..1_usize << others.len();
         self.within_most(MOST_OF_COMPONENTS, || {
-            Estimate::sum(sets.map(|set| {
+            let of = |set: usize| {
                 let members = others.iter().enumerate().filter(|(place, _)| set >> place & 1 == 1);
                 let inside: Vec<usize> = members.map(|(_, &other)| other).collect();
                 let weight = weight(others.len() - inside.len(), inside.len());
@@ -43,7 +47,13 @@ impl Engine {
                 }
                 let whole = self.means_given(s, &inside).variance_f();
                 law.vouched(along).minus(whole).times(weight)
-            }))
+            };
+            // Where one of them is not known the others are of no use.
+            sets.map(of)
+                .try_fold(Estimate::default(), |sum, one| {
+                    if one.value.is_nan() { Err(one) } else { Ok(sum.plus(one)) }
+                })
+                .unwrap_or_else(|unknown| unknown)
         })
     }
 

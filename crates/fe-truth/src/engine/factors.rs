@@ -16,6 +16,13 @@ pub(crate) struct Factor<'a> {
     place: Option<usize>,
 }
 
+impl Factor<'_> {
+    /// The value of the factor at a row.
+    pub(super) fn estimate(&self, row: &[f64]) -> Estimate {
+        self.part.term.estimate(row)
+    }
+}
+
 impl<'a> HeldFeatures<'a> {
     /// The factors of a term with what is asked of each, where they are independent.
     pub(crate) fn factors(&self, index: usize, local: LocalQuantity) -> Option<Vec<Factor<'a>>> {

@@ -113,7 +113,9 @@ pub(crate) enum PartPlace {
     Whole,
     /// A factor of it, by its number.
     Factor(usize),
-    /// A mean of it, or a term that is none of the function.
+    /// A declared mean of it, by its number.
+    Average(usize),
+    /// Another mean of it, or a term that is none of the function.
     Elsewhere,
 }
 
@@ -498,6 +500,13 @@ impl Engine {
     pub(crate) fn simulates_variance(&self, s: usize, rest: Rest, local: LocalQuantity) -> bool {
         let held = self.at(s, self.law().marginal(s).quantile(0.5), rest);
         held.simulates(&self.readers(s), local)
+    }
+
+    /// True if a local quantity of the terms that read a feature is one of products of independent factors of one feature
+    /// each, whose moments are simple integrals.
+    pub(crate) fn is_of_factors(&self, s: usize, rest: Rest, local: LocalQuantity) -> bool {
+        let held = self.at(s, self.law().marginal(s).quantile(0.5), rest);
+        held.are_of_factors(&self.readers(s), local)
     }
 
     /// Mean rate at which f jumps as the feature moves on from x, where the place of the jump

@@ -14,7 +14,8 @@ use crate::function::Term;
 use crate::law::levels::Levels;
 use crate::law::{Law, Mixing, NORMAL_PANELS, Univariate};
 use crate::numeric::quadrature::{
-    Estimate, TOLERANCE, error_of_product, integrate_to, over_normal, within,
+    Estimate, TOLERANCE, error_of_product, integrate_between_cusps, integrate_to, over_normal,
+    within,
 };
 
 /// Terms that share randomness, and the features to integrate over for them.
@@ -131,7 +132,7 @@ impl<'a> HeldFeatures<'a> {
             None => (whole, free),
             Some(average) => {
                 let term = whole.term.average(average);
-                let place = PartPlace::Elsewhere;
+                let place = PartPlace::Average(average);
                 (Part { index, term, place }, self.free_features(term))
             }
         }
@@ -187,6 +188,7 @@ impl<'a> HeldFeatures<'a> {
     pub(crate) fn moments(&self, terms: &[usize], local: LocalQuantity) -> Moments {
         let zero = Estimate::default();
         let mut moments = Moments { mean: zero, variance: zero };
+        let known = self.shapley_variance(terms, local);
         let mean = |&t: &usize| match local {
             LocalQuantity::Shapley(s) if self.engine.watch.is_some() => {
                 // Coalitions may be integrated where the mean of all features at once is not.
@@ -199,11 +201,20 @@ impl<'a> HeldFeatures<'a> {
         for group in self.groups(terms) {
             let means: Vec<Estimate> = group.terms.iter().map(mean).collect();
             moments.mean = moments.mean.plus(Estimate::sum(means.iter().copied()));
-            if !group.features.is_empty() {
+            if !group.features.is_empty() && known.is_none() {
                 moments.variance = moments.variance.plus(self.variance(&group, local, &means));
             }
         }
+        moments.variance = known.unwrap_or(moments.variance);
         moments
+    }
+
+    /// The variance of the Shapley value of the feature that is held, for all terms that read it, where it is made of factors.
+    fn shapley_variance(&self, terms: &[usize], local: LocalQuantity) -> Option<Estimate> {
+        let LocalQuantity::Shapley(s) = local else { return None };
+        let &[(held, x)] = self.held.as_slice() else { return None };
+        let is_all = held == s && self.is_of_rows() && terms == self.engine.readers(s);
+        is_all.then(|| self.engine.shapley_variance_of_products(s, Some(x))).flatten()
     }
 
     fn variance(&self, group: &Group, local: LocalQuantity, means: &[Estimate]) -> Estimate {
@@ -222,6 +233,7 @@ impl<'a> HeldFeatures<'a> {
         let is_product = |&term: &usize| self.factors(term, local).is_some();
         let at_once = match group.terms.as_slice() {
             [term] => !is_product(term),
+            terms if group.features.len() == 3 && self.are_of_factors(terms, local) => false,
             _ => group.features.len() <= 3 && !self.is_of_pairs(group, local),
         };
         if at_once {
@@ -236,6 +248,16 @@ impl<'a> HeldFeatures<'a> {
             }
         }
         sum
+    }
+
+    /// True if terms of a problem file are products of factors of one feature each: pair by pair all integrals are simple.
+    pub(super) fn are_of_factors(&self, terms: &[usize], local: LocalQuantity) -> bool {
+        let is_single = |factor: &Term| self.free_features(factor).len() <= 1;
+        let is_product = |&term: &usize| {
+            let is_apart = self.factors(term, local).is_some();
+            is_apart && self.term(term).factors().iter().all(is_single)
+        };
+        self.engine.watch.is_some() && terms.iter().all(is_product)
     }
 
     /// True if variances and covariances of the terms of a group are integrals over fewer features than all at once.
@@ -266,7 +288,39 @@ impl<'a> HeldFeatures<'a> {
         })
     }
 
+    /// The variance of a local quantity of a term of which a mean is declared with the mean squares of what it is over:
+    /// that of the quantity given all others, on average, and that of its mean given these.
+    fn variance_by_average(
+        &self,
+        index: usize,
+        local: LocalQuantity,
+        mean: Estimate,
+    ) -> Option<Estimate> {
+        let along = match local {
+            LocalQuantity::Value => None,
+            LocalQuantity::Partial(s) => Some(s),
+            _ => return None,
+        };
+        let (part, features) = self.averaged(index, local);
+        if !part.term.has_squares() {
+            return None;
+        }
+        let integrand = |row: &mut [f64]| {
+            let own = self.engine.local(local, part, row);
+            let square = part.term.mean_square(along, row).unwrap_or_default();
+            square.minus(own.product(own)).plus(own.squared_from(mean.value))
+        };
+        Some(about(mean, |floor| {
+            self.expectation(&features, &[part.term], local, floor, &integrand)
+        }))
+    }
+
     fn joint_variance(&self, group: &Group, local: LocalQuantity, mean: Estimate) -> Estimate {
+        if let &[term] = group.terms.as_slice()
+            && let Some(known) = self.variance_by_average(term, local, mean)
+        {
+            return known;
+        }
         let parts: Vec<Part<'_>> = group.terms.iter().map(|&t| self.whole(t)).collect();
         let terms: Vec<&Term> = parts.iter().map(|part| part.term).collect();
         let integrand = |row: &mut [f64]| {
@@ -776,9 +830,17 @@ impl NestedIntegral<'_> {
             let inner: Vec<f64> = points.clone();
             points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
         }
+        // Of a law that needs no places of its own cusps are at the points that are left.
+        let are_cusps = !places.is_empty()
+            && points.len() == 2 + places.len()
+            && self.terms.iter().any(|term| term.has_cusps());
         let points = self.engine.panels_between(&points, from, to);
-        let [mut total] =
-            integrate_to(self.tolerance, &points, self.floor, |u| [law.weighed(u, at(u))]);
+        let weighed = |u: f64| [law.weighed(u, at(u))];
+        let [mut total] = if are_cusps {
+            integrate_between_cusps(self.tolerance, &points, self.floor, weighed)
+        } else {
+            integrate_to(self.tolerance, &points, self.floor, weighed)
+        };
         if self.engine.watch.is_some() {
             total = law.vouched(total);
             total.error += tails(law, (from, to), at);

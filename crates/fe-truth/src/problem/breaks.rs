@@ -289,6 +289,11 @@ pub(super) fn places(
 }
 
 impl Surface {
+    /// The surface on which a level is 0, and nothing jumps.
+    pub(super) fn of(level: Expression) -> Self {
+        Passage::of(level, None).surface
+    }
+
     /// True if places can be left out of all integrals: it lies outside of the law's reach.
     pub(super) fn is_outside(&self, spans: &[Span]) -> bool {
         let Some(affine) = &self.affine else { return false };

@@ -4,6 +4,8 @@
 //! logarithm, its logit or its inverse hyperbolic sine. Tails are told from both sides, so that
 //! nothing cancels in either.
 
+use std::sync::OnceLock;
+
 use statrs::function::beta::{beta_reg, ln_beta};
 use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
 
@@ -229,13 +231,16 @@ impl Scale {
     }
 }
 
+/// The probabilities below and above an interval.
+type Outside = OnceLock<[f64; 2]>;
+
 /// A law with numbers for its arguments.
 #[derive(Debug, Clone)]
 pub(super) enum Plain {
     /// Of a kind, with its arguments and the logarithm of the constant of its density.
     Of(LawFamily, [f64; 3], f64),
-    /// Between two ends, which have a probability.
-    Truncated(Box<Plain>, f64, f64, f64),
+    /// Between two ends, which have a probability, and what is outside of them once it is asked for.
+    Truncated(Box<Plain>, f64, f64, f64, Outside),
     Mixture(Vec<(f64, Plain)>),
     /// Moved by a number.
     Shifted(f64, Box<Plain>),
@@ -398,7 +403,7 @@ impl Plain {
                  it must be above {LEAST:e}"
             ));
         }
-        Ok(Self::Truncated(Box::new(law), low, high, mass))
+        Ok(Self::Truncated(Box::new(law), low, high, mass, Outside::new()))
     }
 
     /// A mixture of laws with their probabilities.
@@ -463,7 +468,7 @@ impl Plain {
                 }
                 constant + ln_kernel(*kind, a, v, x) - own.ln_stretch(v) + scale.ln_stretch(u)
             }
-            Self::Truncated(law, low, high, mass) => {
+            Self::Truncated(law, low, high, mass, _) => {
                 let x = scale.place(u);
                 let [from, to] = [*low, *high].map(|end| scale.coordinate(end));
                 if (from <= u && u <= to) || (*low <= x && x <= *high) {
@@ -512,7 +517,7 @@ impl Plain {
                 let (low, high) = self.support();
                 [low, high].into_iter().filter(|end| end.is_finite()).collect()
             }
-            Self::Truncated(law, low, high, _) => {
+            Self::Truncated(law, low, high, ..) => {
                 let mut all = law.corners();
                 all.extend([*low, *high]);
                 all
@@ -540,7 +545,7 @@ impl Plain {
         }
         match self {
             Self::Of(kind, a, _) => tails(*kind, a, x),
-            Self::Truncated(law, low, high, mass) => {
+            Self::Truncated(law, low, high, mass, _) => {
                 [law.mass(*low, x) / mass, law.mass(x, *high) / mass]
             }
             Self::Mixture(parts) => parts.iter().fold([0.0; 2], |sum, (weight, law)| {
@@ -560,8 +565,9 @@ impl Plain {
             }
             Self::Shifted(by, law) => by + law.inverse(below, above),
             Self::Levels(levels) => levels.inverse(below),
-            Self::Truncated(law, low, high, mass) => {
-                let ([under, _], [_, over]) = (law.tails(*low), law.tails(*high));
+            Self::Truncated(law, low, high, mass, outside) => {
+                let [under, over] =
+                    *outside.get_or_init(|| [law.tails(*low)[0], law.tails(*high)[1]]);
                 let x = law.inverse(under + below * mass, over + above * mass);
                 x.clamp(*low, *high)
             }
@@ -832,7 +838,7 @@ impl Univariate for Plain {
                     (f64::NEG_INFINITY, f64::INFINITY)
                 }
             },
-            Self::Truncated(_, low, high, _) => (*low, *high),
+            Self::Truncated(_, low, high, ..) => (*low, *high),
             Self::Mixture(parts) => {
                 let ends = parts.iter().map(|(_, law)| law.support());
                 ends.fold((f64::INFINITY, f64::NEG_INFINITY), |all, own| {
@@ -886,7 +892,7 @@ impl Univariate for Plain {
                     resolve(&[from, to], |u| self.ln_weight(scale, u))
                 }
             },
-            Self::Truncated(law, low, high, _) => {
+            Self::Truncated(law, low, high, ..) => {
                 let scale = self.scale();
                 let panels = law.panels();
                 let (first, last) = (panels[0], panels[panels.len() - 1]);
@@ -991,7 +997,7 @@ impl Univariate for Plain {
     fn is_heavy(&self) -> bool {
         match self {
             Self::Of(kind, ..) => *kind == LawFamily::Student,
-            Self::Truncated(law, low, high, _) => {
+            Self::Truncated(law, low, high, ..) => {
                 law.is_heavy() && !(low.is_finite() && high.is_finite())
             }
             Self::Mixture(parts) => parts.iter().any(|(_, law)| law.is_heavy()),

@@ -2,8 +2,9 @@
 //!
 //! A text is read in steps, each of which knows only the ones before: `lexer` finds words and signs,
 //! `parser` reads expressions, `named_law` laws, `file` the file around them. `pieces` takes an
-//! expression apart, `breaks` finds where it is not smooth, `turning` angles that count by their difference, and `terms`
-//! makes of all what the engine integrates; `laws`, `network` and `scores` are the laws, and `build` joins all into a scenario.
+//! expression apart, `breaks` finds where it is not smooth, `turning` angles that count by their difference, `cosines` what
+//! distances that they turn are on average, and `terms` makes of all what the engine integrates; `laws`, `network` and
+//! `scores` are the laws, and `build` joins all into a scenario.
 //! `population` writes such texts at random.
 //!
 //! Imports all other folders; none imports it. Begin with [`problem`], then `build`.
@@ -11,6 +12,7 @@
 mod blend;
 mod breaks;
 mod build;
+mod cosines;
 mod explain;
 mod file;
 mod laws;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::breaks::{self, Span, Surface};
+use super::cosines::Distance;
 use super::pieces::{factors, is_affine_in, pieces};
 use super::program::Scalar;
 use super::turning;
@@ -61,7 +62,8 @@ impl Maker<'_> {
         let affine: Vec<usize> = affine.collect();
         term = term.affine_in(&affine).of_size(self.size(piece));
         if let Some(angles) = turning::angles(piece, self.whole_turns) {
-            term = term.turning(angles);
+            let own = |term: Term| term.affine_in(&affine);
+            term = self.distance(term.turning(angles), piece, angles, &own);
         }
         if apart && features.len() > 1 {
             let parts = factors(piece);
@@ -72,6 +74,45 @@ impl Maker<'_> {
             }
         }
         Ok(term)
+    }
+
+    /// A term with what is known of it where it is a distance that two angles turn: its means over either of them, with
+    /// what is true of both, and where it is shortest.
+    fn distance(
+        &self,
+        term: Term,
+        piece: &Expression,
+        angles: [usize; 2],
+        own: &dyn Fn(Term) -> Term,
+    ) -> Term {
+        let Some(distance) = Distance::of(piece, angles) else { return term };
+        let mut surfaces: Vec<Surface> = Vec::new();
+        for surface in distance.approaches().into_iter().map(Surface::of) {
+            let features = surface.level.features();
+            let have_densities = features.iter().all(|&s| self.levels[s].is_none());
+            let is_known = surfaces.iter().any(|known| known.level == surface.level);
+            if have_densities
+                && !is_known
+                && !features.is_empty()
+                && !surface.is_outside(self.spans)
+            {
+                surfaces.push(surface);
+            }
+        }
+        let approached = |term: Term| {
+            surfaces.iter().fold(term.with_cusps(), |term, surface| {
+                match surface.level.features().as_slice() {
+                    &[feature] => {
+                        let places = breaks::fixed_places(surface, feature, self.spans);
+                        term.entering_at(feature, &places)
+                    }
+                    _ => self.breaking(term, piece, surface),
+                }
+            })
+        };
+        let mean = || approached(own(distance.mean()));
+        let [first, second] = angles;
+        approached(term).averaging_to(&[first], mean()).averaging_to(&[second], mean())
     }
 
     fn breaking(&self, term: Term, piece: &Expression, surface: &Surface) -> Term {

@@ -126,6 +126,10 @@ fn effect_of(quantity: Pointwise) -> Quantity {
     }
 }
 
+fn is_number(value: &Estimate) -> bool {
+    value.value.is_finite() && value.error.is_finite()
+}
+
 /// Jumps of the mean of f at a fixed place z, given x_s = z.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Jump {
@@ -340,12 +344,17 @@ impl Scenario {
         values.push(told("pdp.mean", pdp.times(per_length)));
         let dpdp = on.variance_over_axis(Pointwise::HDpdp, partial_variance);
         values.push(told("dpdp.mean", dpdp.times(per_length)));
-        let integral = if is_alone && !dpdp.value.is_nan() {
+        let integral = if is_alone {
             dpdp
         } else {
             on.variance_over_axis(Pointwise::Sigma2, |x| variance(x).0)
         };
-        let (name, judged) = told("ale.integral", integral);
+        let name = "ale.integral";
+        let judged = match values.last() {
+            // What is the same is refused for the same reason.
+            Some((_, Err(error))) if is_alone && dpdp.value.is_nan() => Err(error.clone()),
+            _ => told(name, integral).1,
+        };
         let range = "ale.mean_range";
         let mean_range = match &judged {
             Ok(_) => told(range, integral.times(per_length)),
@@ -676,7 +685,7 @@ impl OneFeature<'_> {
     /// The mean change of f from the start of the axis.
     pub(super) fn change(&self, x: f64) -> Estimate {
         let (feature, from) = (self.feature, self.axis.0);
-        if self.scenario.parts.engine.is_arbitrary(feature) {
+        if x == from || self.scenario.parts.engine.is_arbitrary(feature) {
             return Estimate::default();
         }
         let local = LocalQuantity::Difference { feature, from, to: x };
@@ -697,17 +706,23 @@ impl OneFeature<'_> {
 
     /// An accumulated effect as a mean change of f, of many points from curves that are resolved once.
     fn changes(&self, points: &[f64]) -> Vec<Truth> {
+        let alone = self.alone(points, |x| integrated(self.change(x)));
+        if let Some(refused) = self.refused(points, &alone) {
+            return refused;
+        }
         let law = self.law();
         let curves = self.through(points, |u| self.change(law.place(u)));
-        let alone = self.asked_alone();
         let at = |x: f64| {
-            let curve = curves.of(law.coordinate(x)).filter(|_| !alone.contains(&x));
+            if let Some((_, known)) = alone.iter().find(|(place, _)| *place == x) {
+                return *known;
+            }
+            let curve = curves.of(law.coordinate(x));
             // A curve through a cusp is less accurate than its points.
             let read = curve.map(|curve| curve.at(law.coordinate(x)));
             let read = read.filter(|value| value.error <= ROOT * (1.0 + value.magnitude));
-            read.unwrap_or_else(|| self.change(x))
+            integrated(read.unwrap_or_else(|| self.change(x)))
         };
-        points.iter().map(|&x| truth(integrated(at(x)))).collect()
+        points.iter().map(|&x| truth(at(x))).collect()
     }
 
     /// Places that no curve tells of: at a break the value is that of one side, and at an end of the law of a problem file a
@@ -717,6 +732,27 @@ impl OneFeature<'_> {
         let (low, high) = self.law().support();
         let ends = engine.watch.iter().flat_map(|_| [low, high]);
         engine.breaks(self.feature).into_iter().chain(ends).collect()
+    }
+
+    /// Those of points that no curve tells of, with their values.
+    fn alone(&self, points: &[f64], at: impl Fn(f64) -> Known) -> Vec<(f64, Known)> {
+        let alone = self.asked_alone();
+        let had_refused = Watch::has_refused();
+        let known: Vec<(f64, Known)> =
+            points.iter().filter(|x| alone.contains(x)).map(|&x| (x, at(x))).collect();
+        // What was refused on the way to them is no reason for others.
+        if !had_refused && known.iter().all(|(_, (value, _))| is_number(value)) {
+            drop(Watch::reason());
+        }
+        known
+    }
+
+    /// The values at points of a problem file of which one is refused, and known to be before the others are asked.
+    fn refused(&self, points: &[f64], alone: &[(f64, Known)]) -> Option<Vec<Truth>> {
+        self.scenario.parts.engine.watch.as_ref()?;
+        let (place, _) = alone.iter().find(|(_, (value, _))| !is_number(value))?;
+        let told = |x: &f64| Estimate::exact(if x == place { f64::NAN } else { 0.0 });
+        Some(points.iter().map(|x| truth(integrated(told(x)))).collect())
     }
 
     /// A function of the feature's coordinate as curves where points are so many that they pay: one through all of them,
@@ -788,16 +824,21 @@ impl OneFeature<'_> {
         let smooth = |x: f64| {
             if root { self.point(Pointwise::Sigma2, x).0 } else { self.value(effect, x).0 }
         };
+        let alone = self.alone(points, |x| self.value(effect, x));
+        if let Some(refused) = self.refused(points, &alone) {
+            return refused;
+        }
         let own = |x: f64| self.own(effect, x);
         let curves = self.through(points, |u| {
             let x = law.place(u);
             own(x).map_or_else(|| smooth(x), |own| smooth(x).minus(own))
         });
-        let alone = self.asked_alone();
         let read = |&x: &f64| {
+            if let Some((_, known)) = alone.iter().find(|(place, _)| *place == x) {
+                return truth(*known);
+            }
             let u = law.coordinate(x);
-            let curve = curves.of(u).filter(|_| !alone.contains(&x));
-            let known = curve.and_then(|curve| self.read(curve, u, root));
+            let known = curves.of(u).and_then(|curve| self.read(curve, u, root));
             let known = known.map(|read| own(x).map_or(read, |own| own.plus(read)));
             truth(known.map_or_else(|| self.value(effect, x), integrated))
         };
@@ -1146,6 +1187,9 @@ impl OneFeature<'_> {
         let at = |x: f64| if is_same { *first.get_or_init(|| at(self.axis.0)) } else { at(x) };
         // Shapley values vary far more than what they are the means of, and are simulated last.
         let is_shapley = matches!(local, LocalQuantity::Shapley(_));
+        if !is_shapley && engine.is_of_factors(self.feature, rest, local) {
+            return integrated(&at);
+        }
         let is_simulated = engine.simulates_variance(self.feature, rest, local);
         // Where each of its values would be simulated the mean is at once.
         let few = |&t: &usize| engine.terms[t].features().len() <= watch.most + 1;
@@ -1516,5 +1560,26 @@ mod tests {
         let found = on.over_law(|_| Estimate { error: 0.0, ..Estimate::exact(2.0) });
         assert!((found.value - 2.0).abs() < 1e-14, "{found:?}");
         assert!((found.error / (1e-12 * 2.0) - 1.0).abs() < 0.01, "{found:?}");
+    }
+
+    /// At the lower end f is infinite: nothing is asked of the curve beyond it. At the start of an axis an accumulated effect
+    /// is 0 whatever f does.
+    #[test]
+    fn a_curve_that_is_refused_at_an_end_is_refused_at_once() {
+        let text = "f = \"exp(x1*x2*x3)/(x1 - 1)^2\"\n[law]\nx1 = \"uniform(0, 1)\"\n\
+                    x2 = \"uniform(0, 1)\"\nx3 = \"uniform(0, 1)\"\n";
+        let scenario = crate::problem("mine", text, &[]).unwrap();
+        let points: Vec<f64> = (0..=1000).map(|k| f64::from(k) / 1000.0).collect();
+        let ask = |points: &[f64]| {
+            let ask = || scenario.curve(Quantity::Pd, 0, points, (0.0, 1.0), Centring::None);
+            with_cost(ask)
+        };
+        let (refused, cost) = ask(&points);
+        assert!(refused.unwrap_err().to_string().contains("pd of x1 at 1:"));
+        let (known, cost_of_known) = ask(&points[..1000]);
+        assert!(known.is_ok());
+        assert!(cost * 10.0 < cost_of_known, "{cost} of {cost_of_known}");
+        let ale = |x: f64| scenario.curve(Quantity::Ale, 0, &[x], (0.5, 1.0), Centring::None);
+        assert_eq!(ale(0.5).unwrap()[0].value, 0.0);
     }
 }

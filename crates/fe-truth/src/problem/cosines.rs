@@ -1,0 +1,326 @@
+//! Distances of places of which one turns round the other, √(a + b cos t), and their inverses: their means over the angle
+//! are known, and where they have a cusp.
+
+use super::pieces::{Affine, is_affine_in};
+use super::program::Scalar;
+use crate::expression::{Expression, Unary};
+use crate::function::Term;
+use crate::numeric::elliptic::OverTurn;
+use crate::numeric::quadrature::Estimate;
+
+/// A factor times √(a + b cos t) or its inverse, t a whole multiple of the difference of two angles, of which the factor, a
+/// and b do not depend.
+#[derive(Debug)]
+pub(super) struct Distance {
+    factor: Expression,
+    a: Expression,
+    b: Expression,
+    angles: [usize; 2],
+    /// Turns of the cosine for one of either of them.
+    turns: f64,
+    is_inverse: bool,
+}
+
+impl Distance {
+    /// An expression that sees no more of two angles than their difference, if it is one.
+    pub(super) fn of(tree: &Expression, angles: [usize; 2]) -> Option<Self> {
+        let reads = |tree: &Expression| angles.iter().any(|&angle| tree.reads(angle));
+        let of_square = |square: &Expression, is_inverse: bool| {
+            let mut waves = Vec::new();
+            collect_waves(square, &reads, &mut waves);
+            let wave = waves.first()?.clone();
+            let affine = Affine::of(wave.parts().first()?)?;
+            let turns = affine.weights.iter().find(|(s, _)| *s == angles[0])?.1;
+            let place = square.features().into_iter().max()? + 1;
+            let alone = replaced(square, &wave, &Expression::Feature(place));
+            let b = alone.partial(place);
+            let a = replaced(&alone, &Expression::Feature(place), &Expression::Number(0.0));
+            let is_affine = is_affine_in(&alone, place) && !reads(&alone);
+            let factor = Expression::Number(1.0);
+            is_affine.then_some(Self { factor, a, b, angles, turns, is_inverse })
+        };
+        match tree {
+            Expression::Function(Unary::Sqrt, square) => of_square(square, false),
+            Expression::Power(square, 0.5) => of_square(square, false),
+            Expression::Power(square, -0.5) => of_square(square, true),
+            Expression::Product(parts) => {
+                let (turning, others): (Vec<_>, Vec<_>) =
+                    parts.iter().partition(|part| reads(part));
+                let [turning] = turning.as_slice() else { return None };
+                let own = Self::of(turning, angles)?;
+                let factor = others.into_iter().fold(own.factor, |all, part| all * part.clone());
+                Some(Self { factor, ..own })
+            }
+            Expression::Quotient(pair) if !reads(&pair[1]) => {
+                let own = Self::of(&pair[0], angles)?;
+                Some(Self { factor: own.factor / pair[1].clone(), ..own })
+            }
+            Expression::Quotient(pair) if !reads(&pair[0]) => {
+                let own = Self::of(&pair[1], angles)?;
+                let factor = pair[0].clone() / own.factor;
+                Some(Self { factor, is_inverse: !own.is_inverse, ..own })
+            }
+            _ => None,
+        }
+    }
+
+    /// Levels that are 0 where the distance is shortest along a feature, wherever the angle is: those of the shortest and
+    /// the longest that it has at any angle.
+    pub(super) fn approaches(&self) -> Vec<Expression> {
+        let ends = [self.a.clone() - self.b.clone(), self.a.clone() + self.b.clone()];
+        let along = |end: &Expression| {
+            end.features().into_iter().map(|s| end.partial(s)).collect::<Vec<_>>()
+        };
+        ends.iter().flat_map(along).collect()
+    }
+
+    /// The mean over the angle, as a term of the features beside both; of a distance with the mean squares of its value and
+    /// of its slopes.
+    pub(super) fn mean(&self) -> Term {
+        let all = [&self.factor, &self.a, &self.b];
+        let mut features: Vec<usize> = all.iter().flat_map(|tree| tree.features()).collect();
+        features.sort_unstable();
+        features.dedup();
+        let known = || Known {
+            values: all.map(Scalar::of),
+            features: features.clone(),
+            slopes: features.iter().map(|&s| all.map(|of| Scalar::of(&of.partial(s)))).collect(),
+            angles: self.angles,
+            turns: self.turns,
+            is_inverse: self.is_inverse,
+        };
+        let [value, slope, squares] = [known(), known(), known()];
+        let mean = Term::new(
+            &features,
+            move |row| value.mean(row),
+            move |s, row| slope.mean_slope(s, row),
+        );
+        if self.is_inverse {
+            return mean;
+        }
+        mean.with_squares(move |along, row| match along {
+            None => squares.mean_square(row),
+            Some(s) => squares.mean_square_of_slope(s, row),
+        })
+    }
+}
+
+/// The parts of a distance, compiled.
+struct Known {
+    /// The factor, a and b, and their derivatives along each of the features that they read.
+    values: [Scalar; 3],
+    features: Vec<usize>,
+    slopes: Vec<[Scalar; 3]>,
+    angles: [usize; 2],
+    turns: f64,
+    is_inverse: bool,
+}
+
+impl Known {
+    fn values(&self, row: &[f64]) -> [f64; 3] {
+        self.values.each_ref().map(|of| of.value(row))
+    }
+
+    fn slopes(&self, s: usize, row: &[f64]) -> Option<[f64; 3]> {
+        let place = self.features.iter().position(|&other| other == s)?;
+        Some(self.slopes[place].each_ref().map(|of| of.value(row)))
+    }
+
+    fn mean(&self, row: &[f64]) -> f64 {
+        let [factor, a, b] = self.values(row);
+        let mean = OverTurn::of(a, b);
+        factor * if self.is_inverse { mean.inverse } else { mean.root }
+    }
+
+    fn mean_slope(&self, s: usize, row: &[f64]) -> f64 {
+        let Some([by_factor, by_a, by_b]) = self.slopes(s, row) else { return 0.0 };
+        let [factor, a, b] = self.values(row);
+        let mean = OverTurn::of(a, b);
+        if !self.is_inverse {
+            let slope = 0.5 * (by_a * mean.inverse + by_b * mean.leaning);
+            return by_factor * mean.root + factor * slope;
+        }
+        // Of the third power of the inverse, and of the cosine times that.
+        let square = (a - b) * (a + b);
+        let cube = mean.root / square;
+        let leaning = -(b * mean.inverse + a * mean.leaning) / square;
+        by_factor * mean.inverse - 0.5 * factor * (by_a * cube + by_b * leaning)
+    }
+
+    fn mean_square(&self, row: &[f64]) -> Estimate {
+        let [factor, a, _] = self.values(row);
+        Estimate::exact(factor * factor * a)
+    }
+
+    /// With R = √(a² − b²) the means of 1, c = cos t, c² and sin² t over a + b c are 1/R, −b/(R (a + R)), a/(R (a + R)) and
+    /// 1/(a + R).
+    fn mean_square_of_slope(&self, s: usize, row: &[f64]) -> Estimate {
+        let [factor, a, b] = self.values(row);
+        let root = ((a - b) * (a + b)).max(0.0).sqrt();
+        let Some([by_factor, by_a, by_b]) = self.slopes(s, row) else {
+            let turns = if self.angles.contains(&s) { self.turns } else { 0.0 };
+            return Estimate::exact(0.25 * (factor * turns * b).powi(2) / (a + root));
+        };
+        let of_root = by_a * by_a * root + a * (by_a * by_a + by_b * by_b) - 2.0 * by_a * by_b * b;
+        let size = by_a * by_a * root + (by_a.abs() + by_b.abs()).powi(2) * a;
+        let over = 0.25 * factor * factor / (root * (a + root));
+        let others = by_factor * (by_factor * a + factor * by_a);
+        Estimate::of_size(of_root * over + others, size * over + others.abs())
+    }
+}
+
+/// Sines and cosines that read an angle, each once.
+fn collect_waves(
+    tree: &Expression,
+    reads: &dyn Fn(&Expression) -> bool,
+    found: &mut Vec<Expression>,
+) {
+    if let Expression::Function(Unary::Sin | Unary::Cos, of) = tree
+        && reads(of)
+    {
+        if !found.contains(tree) {
+            found.push(tree.clone());
+        }
+        return;
+    }
+    tree.parts().iter().for_each(|part| collect_waves(part, reads, found));
+}
+
+/// A tree with another part in the place of one, and what follows from numbers in it.
+fn replaced(tree: &Expression, part: &Expression, by: &Expression) -> Expression {
+    let of = |tree: &Expression| replaced(tree, part, by);
+    match tree {
+        _ if tree == part => by.clone(),
+        Expression::Sum(parts) => {
+            parts.iter().map(of).fold(Expression::Number(0.0), |sum, part| sum + part)
+        }
+        Expression::Product(parts) => {
+            parts.iter().map(of).fold(Expression::Number(1.0), |all, part| all * part)
+        }
+        Expression::Difference(pair) => of(&pair[0]) - of(&pair[1]),
+        Expression::Quotient(pair) => of(&pair[0]) / of(&pair[1]),
+        _ => tree.with_parts(&mut |tree| of(tree)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::watch::with_cost;
+    use crate::numeric::quadrature::{Estimate, integrate};
+    use crate::problem::parser::of_letters as read;
+    use crate::scenario::Scenario;
+    use crate::{Centring, Quantity};
+
+    #[test]
+    fn means_over_the_angle_and_their_slopes_are_integrals() {
+        let row = [0.4, 1.1, 1.3, 0.7];
+        for text in [
+            "sqrt(c^2 + d^2 + 2*c*d*cos(a - b))",
+            "(c^2 + d^2 - 2*c*d*cos(a - b))^0.5",
+            "3*c/sqrt(1 + c^2 + d^2 - 2*c*d*sin(2*a - 2*b))",
+            "(c + 4 + d*cos(b - a + 1))^-0.5*d",
+            "sqrt(4 + cos(a - b))/d",
+        ] {
+            let tree = read(text);
+            let found = Distance::of(&tree, [0, 1]).unwrap().mean();
+            let over_angle = |tree: &Expression| {
+                let [mean] = integrate(&[0.0, std::f64::consts::TAU], 0.0, |angle| {
+                    [Estimate::exact(tree.value(&[angle, row[1], row[2], row[3]]))]
+                });
+                mean.value / std::f64::consts::TAU
+            };
+            let close = |found: f64, known: f64| {
+                assert!(
+                    (found - known).abs() <= 1e-13 * known.abs().max(1.0),
+                    "{text}: {found}, not {known}"
+                );
+            };
+            close(found.value(&row), over_angle(&tree));
+            for s in [2, 3] {
+                close(found.partial(s, &row), over_angle(&tree.partial(s)));
+            }
+            let square = |tree: Expression| over_angle(&tree.power(2.0));
+            if let Some(known) = found.mean_square(None, &row) {
+                close(known.value, square(tree.clone()));
+            }
+            for s in 0..4 {
+                if let Some(known) = found.mean_square(Some(s), &row) {
+                    close(known.value, square(tree.partial(s)));
+                }
+            }
+            assert_eq!(
+                found.mean_square(None, &row).is_some(),
+                !text.contains("/sqrt") && !text.contains("^-")
+            );
+        }
+    }
+
+    #[test]
+    fn other_functions_of_the_angle_are_no_distances() {
+        for text in [
+            "cos(a - b)*c",
+            "exp(cos(a - b))",
+            "sqrt(1 + cos(a - b)^2)",
+            "sqrt(2 + cos(a - b) + sin(a - b))",
+            "sqrt(2 + cos(a - b)) + c",
+            "sqrt(2 + cos(a - b))*cos(a - b)",
+            "(2 + cos(a - b))^1.5",
+        ] {
+            assert!(Distance::of(&read(text), [0, 1]).is_none(), "{text}");
+        }
+    }
+
+    /// The third side of a triangle has a cusp where the others are equal, and is shortest beside 0 elsewhere.
+    #[test]
+    fn approaches_are_where_the_distance_is_shortest() {
+        let distance = Distance::of(&read("sqrt(c^2 + d^2 + 2*c*d*cos(a - b))"), [0, 1]).unwrap();
+        let values: Vec<f64> =
+            distance.approaches().iter().map(|level| level.value(&[0.0, 0.0, 1.5, 0.5])).collect();
+        assert_eq!(values, [2.0, -2.0, 4.0, 4.0]);
+    }
+
+    /// Lengths that a triangle may have for its sides, with the angle between them.
+    fn triangle(first: &str, second: &str) -> Scenario {
+        let text = format!(
+            "f = \"sqrt(x1^2 + x2^2 + 2*x1*x2*cos(x3 - x4))\"\n[law]\nx1 = \"uniform({first})\"\n\
+             x2 = \"uniform({second})\"\nx3 = \"uniform(0, 2*pi)\"\nx4 = \"uniform(0, 2*pi)\"\n"
+        );
+        crate::problem("mine", &text, &[]).unwrap()
+    }
+
+    /// All that a third side that has no cusp is on average, and how it varies, against integrals over the angle: a
+    /// witness knows no means.
+    #[test]
+    fn means_and_variances_are_those_that_are_integrated() {
+        let [own, witness] =
+            [triangle("1, 2", "3, 4"), triangle("1, 2", "3, 4").witness().unwrap()];
+        for effect in [Quantity::Pd, Quantity::Dpd, Quantity::Sigma, Quantity::Ale, Quantity::Shap]
+        {
+            let of = |scenario: &Scenario, feature: usize| {
+                let axis = scenario.axis(feature);
+                scenario.curve(effect, feature, &[1.25], axis, Centring::None).unwrap()[0]
+            };
+            for feature in [0, 2] {
+                let (found, known) = (of(&own, feature), of(&witness, feature));
+                let off = (found.value - known.value).abs();
+                assert!(off <= found.abs_error + known.abs_error, "{effect}: {found:?}, {known:?}");
+            }
+        }
+    }
+
+    /// Where the sides may be as long as each other there is a cusp on a line, and still few evaluations.
+    #[test]
+    fn curves_along_a_cusp_take_few_evaluations() {
+        let scenario = triangle("0.1, 10", "0.1, 10");
+        let axis = scenario.axis(0);
+        let points: Vec<f64> =
+            (0..1000).map(|k| axis.0 + (axis.1 - axis.0) * f64::from(k) / 999.0).collect();
+        for (effect, most) in [(Quantity::Pd, 2e5), (Quantity::Dpd, 4e5), (Quantity::HDpdp, 1e6)] {
+            let ask = || scenario.curve(effect, 0, &points, axis, Centring::None).unwrap();
+            let (curve, cost) = with_cost(ask);
+            assert!(curve.iter().all(|truth| truth.abs_error < 1e-9), "{effect}");
+            assert!(cost < most, "{effect}: {cost}");
+        }
+    }
+}
