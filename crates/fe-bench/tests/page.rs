@@ -173,7 +173,7 @@ fn degenerate_values_are_explained_below_their_table() {
     let output = command.arg("report").arg(results).arg("--out").arg(&page).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = std::fs::read_to_string(page).unwrap();
-    assert!(text.contains("(400 degenerate)"));
+    assert!(text.contains("(1000 degenerate)"));
     assert!(text.contains("Degenerate: limits of a band that chance has no part in"));
 }
 
