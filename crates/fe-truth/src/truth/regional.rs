@@ -64,9 +64,9 @@ const CANDIDATES: usize = 32;
 const TAIL: f64 = 1e-4;
 /// Less than this share of a region is none of it: to move the rest by as much is rounding.
 const NOTHING: f64 = 1e-10;
-/// Where a law is not known at the very ends of a feature's range, for having no probability there, what is closer to
-/// them than rounding of the range, or of its probability, is left out. It may be so many times what it would be if the variance were the same there as
-/// where it is known: of one that grows like a power x^-p it is 1 / (1 − p).
+/// Most times that what lies closer to an end of a feature's range than its rounding, or that of its probability, may be
+/// what it would be if the variance were the same there as beside it: of one that grows like a power x^-p it is 1 / (1 − p).
+/// It is left out where the law is not known there, for having no probability.
 const AT_AN_END: f64 = 1000.0;
 /// Width to which the golden section encloses a minimum, relative to the cell of the grid.
 const ROUGH: f64 = 1e-3;
