@@ -988,7 +988,6 @@ mod tests {
         assert!(found.error > 0.0);
     }
 
-    /// Both ends of both factors: the bound is the farthest product, and rounding.
     /// t ln t from 0 to b is b² (ln b − ½)/2: with nodes for it on either side of a place within few evaluations.
     #[test]
     fn cusps_take_few_nodes() {
@@ -1005,6 +1004,7 @@ mod tests {
         assert!(count <= 400, "{count}");
     }
 
+    /// Both ends of both factors: the bound is the farthest product, and rounding.
     #[test]
     fn bounds_of_products_squares_and_roots_are_those_of_their_ends() {
         let of = |value: f64, magnitude: f64, error: f64| Estimate {

@@ -8,6 +8,10 @@ use crate::function::Term;
 use crate::numeric::elliptic::OverTurn;
 use crate::numeric::quadrature::Estimate;
 
+/// By how much |b| may exceed a, relative to a, and the root be 0 there: more is no rounding, and the distance is no number
+/// at some angles.
+const ROUNDING: f64 = 1e-12;
+
 /// A factor times √(a + b cos t) or its inverse, t a whole multiple of the difference of two angles, of which the factor, a
 /// and b do not depend.
 #[derive(Debug)]
@@ -117,8 +121,11 @@ struct Known {
 }
 
 impl Known {
+    /// The factor, a and b; no number where the distance is none at some angles.
     fn values(&self, row: &[f64]) -> [f64; 3] {
-        self.values.each_ref().map(|of| of.value(row))
+        let [factor, a, b] = self.values.each_ref().map(|of| of.value(row));
+        let is_known = a - b.abs() >= -ROUNDING * a;
+        [if is_known { factor } else { f64::NAN }, a, b]
     }
 
     fn slopes(&self, s: usize, row: &[f64]) -> Option<[f64; 3]> {
@@ -254,6 +261,22 @@ mod tests {
                 !text.contains("/sqrt") && !text.contains("^-")
             );
         }
+    }
+
+    #[test]
+    fn a_distance_that_is_none_at_some_angles_has_no_mean() {
+        let mean = |text: &str| Distance::of(&read(text), [0, 1]).unwrap().mean();
+        let row = [0.4, 1.1, 0.8, 0.8];
+        for text in ["sqrt(1 + 1.0000001*cos(a - b))*c", "c/sqrt(1 - 1.0000001*cos(a - b))"] {
+            let mean = mean(text);
+            assert!(mean.value(&row).is_nan() && mean.partial(2, &row).is_nan(), "{text}");
+        }
+        let squares = mean("sqrt(c + 2*cos(a - b))");
+        assert!(
+            [None, Some(2)].iter().all(|s| squares.mean_square(*s, &row).unwrap().value.is_nan())
+        );
+        // Where it is 0 at one angle it is known.
+        assert!(mean("sqrt(c^2 + d^2 - 2*c*d*cos(a - b))").value(&row) > 0.0);
     }
 
     #[test]
