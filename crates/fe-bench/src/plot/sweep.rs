@@ -702,12 +702,20 @@ fn names_in_pieces(
         }
         _ => fields[i].heading(&key[i], labels),
     };
-    let named = |key: &Vec<String>| {
-        let shown = (0..fields.len()).filter(|&i| i == 0 || differs(key, i));
-        let pieces = shown.map(|i| heading(key, i)).filter(|piece| !piece.is_empty());
-        (key.clone(), pieces.collect())
+    let shows = |key: &Vec<String>, i: usize| i == 0 || differs(key, i);
+    let pieces = |key: &Vec<String>, shown: &dyn Fn(usize) -> bool| -> Vec<String> {
+        let shown = (0..fields.len()).filter(|&i| shown(i));
+        shown.map(|i| heading(key, i)).filter(|piece| !piece.is_empty()).collect()
     };
-    all.iter().map(named).collect()
+    let short: Vec<Vec<String>> = all.iter().map(|key| pieces(key, &|i| shows(key, i))).collect();
+    let named = |(key, name): (&Vec<String>, &Vec<String>)| {
+        // What only one of two gives tells them apart where nothing else does.
+        let alike: Vec<&Vec<String>> =
+            all.iter().zip(&short).filter(|(_, other)| *other == name).map(|of| of.0).collect();
+        let is_alone = |i: usize| alike.iter().any(|other| other[i] != key[i]);
+        (key.clone(), pieces(key, &|i| shows(key, i) || is_alone(i)))
+    };
+    all.iter().zip(&short).map(named).collect()
 }
 
 /// The label of a binning or, where it has none of its own, that of its kind with those of its options that differ among
@@ -755,6 +763,18 @@ pub(super) fn by<'a, K: Hash + Eq + Clone>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two bands that differ by an option that one of them gives, and one that needs no more words.
+    #[test]
+    fn names_differ_where_only_one_of_two_gives_an_option() {
+        let fields = [Field::Column(Column::Estimator), Field::Part("resampling".to_owned())];
+        let key = |estimator: &str, of: &str| vec![estimator.to_owned(), of.to_owned()];
+        let all = [key("pdp", ""), key("pdp", "subsample:0.5"), key("ale", "")];
+        let labels = Labels::default().for_figures();
+        let names = names(&all, &fields, &labels);
+        let of: Vec<&str> = all.iter().map(|key| names[key].as_str()).collect();
+        assert_eq!(of, ["PDP", "PDP, resampling\u{a0}=\u{a0}subsample:0.5", "ALE"]);
+    }
 
     #[test]
     fn errors_of_orders_are_not_shown_as_nothing() {

@@ -14,7 +14,8 @@
 //! Where one cell has much of the variance, five instances are too few to know it by: those around the cell are taken into it
 //! ([`FineCurve::know`]). They also tell how the local effect of one and the same instance turns within the cell, which
 //! tells curvature and jumps from the variance between instances, and how the law of the others moves along the feature:
-//! by both the mean of the cell is taken to its middle.
+//! by both the mean of the cell is taken to its middle. Where the cell stands out from those around, as one with a jump
+//! does, the mean is theirs too: five instances would tell how high the jump is, and now all around do.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -47,6 +48,11 @@ pub(super) const AROUND: usize = 2;
 /// Share of a sum of squares that where instances come from may explain; of more the other features follow this one
 /// too closely for instances around a cell to say what those in it do.
 const DEPENDENT: f64 = 0.25;
+
+/// Share of a cell's deviation that those of the cells around have together at most where their instances tell its mean too.
+/// The means of these cells come from the same instances, each of which counts among all in the mean and among those of
+/// its own cell there: what is left out by taking them as independent is at most twice this share of the variance.
+const BESIDE: f64 = 0.05;
 
 /// Share of a sum of squares that rounding leaves where a trend is all there is.
 const ROUNDING: f64 = 1e-13;
@@ -168,6 +174,52 @@ pub(super) struct Moved {
     pub(super) weight: f64,
 }
 
+/// Local effects of instances taken into a cell, along where they come from.
+struct Line {
+    weight: f64,
+    /// The mean place that they come from, and the sum of squares about it.
+    from: f64,
+    from_squared: f64,
+    /// The mean place that they are taken to, as part of the cell's width.
+    part: f64,
+    /// Their mean local effect there.
+    mean: f64,
+    /// The sum of squares of the local effects about the trend, and that of products with where they come from.
+    squares: f64,
+    products: f64,
+    /// The share of the cell's width over which an instance turns, and by how much it would over all of it on average.
+    over: f64,
+    own: f64,
+}
+
+impl Line {
+    fn through(around: &[Moved], trend: f64) -> Self {
+        let mut content = Content::default();
+        let (mut over, mut turned, mut parts) = (0.0, Moments::default(), Moments::default());
+        for moved in around {
+            content.add(moved.from, moved.effect - trend * moved.part, moved.weight);
+            over = moved.turn.0;
+            turned = turned.merge(Moments::single(moved.turn.1, moved.weight));
+            parts = parts.merge(Moments::single(moved.part, moved.weight));
+        }
+        let Content { effects, part: from, parts_squared: from_squared, products, .. } = content;
+        let Moments { weight, mean, squares } = effects;
+        let (part, own) = (parts.mean, if over > 0.0 { turned.mean / over } else { 0.0 });
+        let mean = mean + trend * part;
+        Self { weight, from, from_squared, part, mean, squares, products, over, own }
+    }
+
+    /// The slope along where instances come from.
+    fn by_law(&self) -> f64 {
+        if self.from_squared > 0.0 { self.products / self.from_squared } else { 0.0 }
+    }
+
+    /// The sum of squares that it explains.
+    fn explained(&self) -> f64 {
+        self.by_law() * self.products
+    }
+}
+
 /// By how much the mean local effect of a cell may differ from that on either side of a place within.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Turn {
@@ -277,33 +329,21 @@ impl<'a> FineCurve<'a> {
     /// they come from, with which the law of the other features may change. By how much one and the same instance turns
     /// within the cell, the trend aside, is what a kink does there, or a jump where it `sees` them: half of it on either side.
     pub(super) fn know(&mut self, cell: usize, around: &[Moved], sees: Sees) {
-        let trend = self.trends[cell].within();
-        let mut content = Content::default();
-        let (mut over, mut turned) = (0.0, Moments::default());
-        for moved in around {
-            content.add(moved.from, moved.effect - trend * moved.part, moved.weight);
-            over = moved.turn.0;
-            turned = turned.merge(Moments::single(moved.turn.1, moved.weight));
-        }
-        let Content { effects, parts_squared, products, .. } = content;
-        let explained = if parts_squared > 0.0 { products * products / parts_squared } else { 0.0 };
-        if explained > DEPENDENT * effects.squares {
+        let line = Line::through(around, self.trends[cell].within());
+        if line.explained() > DEPENDENT * line.squares {
             return;
         }
-        let degrees = effects.weight - 2.0;
-        let variance = (effects.squares - explained).max(0.0) / degrees;
+        let degrees = line.weight - 2.0;
+        let variance = (line.squares - line.explained()).max(0.0) / degrees;
         if degrees > self.degrees[cell] && variance.is_finite() {
             (self.variances[cell], self.degrees[cell]) = (variance, degrees);
-            let by_law = if parts_squared > 0.0 { products / parts_squared } else { 0.0 };
-            let own = if over > 0.0 { turned.mean / over } else { 0.0 };
-            let derivatives = sees == Sees::Kinks;
-            if parts_squared > 0.0 {
-                self.centre(cell, (by_law, parts_squared), if derivatives { own } else { 0.0 });
+            if line.from_squared > 0.0 {
+                self.centre(cell, &line, sees);
             }
             // What the curve follows already is no kink.
             let Trend { along, step, .. } = self.trends[cell];
-            let slope = own + by_law * self.widths[cell];
-            let half = 0.5 * ((slope - along) * over).abs();
+            let slope = line.own + line.by_law() * self.widths[cell];
+            let half = 0.5 * ((slope - along) * line.over).abs();
             let share = if along == 0.0 { 0.0 } else { (slope / along).clamp(0.0, 1.0) };
             self.turns[cell] = match sees {
                 Sees::Jumps => Turn { kink: 0.0, jump: half },
@@ -314,16 +354,33 @@ impl<'a> FineCurve<'a> {
 
     /// Takes the mean of a cell to its middle: by how the law of the other features changes along this one, which the
     /// instances around tell with an error, and by the slope of each instance, which derivatives have and differences do not.
-    fn centre(&mut self, cell: usize, (by_law, squares): (f64, f64), own: f64) {
-        let (width, content) = (self.widths[cell], &mut self.contents[cell]);
-        let distance = (0.5 - content.part) * width;
-        content.effects.mean += by_law * distance + own * (0.5 - content.part);
-        self.variances[cell] *= 1.0 + content.effects.weight * distance * distance / squares;
+    /// It is the mean of all of them where the cell stands out.
+    fn centre(&mut self, cell: usize, line: &Line, sees: Sees) {
+        let (width, stands_out) = (self.widths[cell], self.stands_out(cell));
+        let middle = self.partition.limits()[cell] + 0.5 * width;
+        let content = &mut self.contents[cell];
+        let Moments { weight, mean, .. } = content.effects;
+        let (from, part, mean, weights) = match stands_out {
+            true => (line.from, line.part, line.mean, weight / line.weight),
+            false => (middle + (content.part - 0.5) * width, content.part, mean, 1.0),
+        };
+        let (distance, own) = (middle - from, if sees == Sees::Kinks { line.own } else { 0.0 });
+        content.effects.mean = mean + line.by_law() * distance + own * (0.5 - part);
         content.part = 0.5;
+        content.products *= weights;
+        self.variances[cell] *= weights + weight * distance * distance / line.from_squared;
         for beside in cell.saturating_sub(1)..=(cell + 1).min(self.widths.len() - 1) {
             let trend = self.trends[beside];
             self.trends[beside] = trend.between(beside, self.partition, &self.contents);
         }
+    }
+
+    /// True if the cells around a cell hardly vary beside it.
+    fn stands_out(&self, cell: usize) -> bool {
+        let deviation = |cell: usize| self.widths[cell] * self.variances[cell].sqrt();
+        let around = cell.saturating_sub(AROUND)..=(cell + AROUND).min(self.widths.len() - 1);
+        let others: f64 = around.filter(|&other| other != cell).map(deviation).sum();
+        others <= BESIDE * deviation(cell)
     }
 
     /// The centred curve at some places and its covariance.
@@ -525,9 +582,11 @@ mod tests {
         let curve = || FineCurve::new(&partition, &contents, centring).unwrap();
         // Its neighbours have a share in the mean variance around it.
         assert_eq!(curve().decisive(), [4, 5, 6, 7, 8]);
+        // As many from either side of the cell, whose middle is at 6.5 of 12.
+        let from = |i: usize| (6.5 + (i as f64 - 12.0) / 5.0) / 12.0;
         let around = |effect: &dyn Fn(usize) -> f64| -> Vec<Moved> {
             let moved = |i: usize| Moved {
-                from: i as f64,
+                from: from(i),
                 part: 0.5,
                 effect: effect(i),
                 // Over one half, which is twice as steep.
@@ -537,12 +596,36 @@ mod tests {
             (0..25).map(moved).collect()
         };
         let mut known = curve();
-        known.know(6, &around(&|i| heights[i % 5]), Sees::Jumps);
+        // On average by a tenth higher than the five in the cell say.
+        let moved = around(&|i| heights[i % 5] + 0.1);
+        known.know(6, &moved, Sees::Jumps);
         assert_eq!(known.degrees[6], 23.0);
         let spread = heights.iter().map(|h| (h - 0.3) * (h - 0.3)).sum::<f64>();
-        assert!((known.variances[6] - 5.0 * spread / 23.0).abs() < 0.01);
+        let (mean, variance) = (known.contents[6].effects.mean, known.variances[6] / 5.0);
+        assert!((mean - 0.4).abs() < 1e-3, "{mean}");
+        assert!((variance - 5.0 * spread / 23.0 / 25.0).abs() < 1e-3, "{variance}");
         // Half of what the mean local effect turns by.
-        assert!((known.turns[6].jump - 0.5 * 2.0 * 0.3).abs() < 1e-3);
+        assert!((known.turns[6].jump - 0.5 * 2.0 * 0.4).abs() < 1e-2);
+        // Where cells beside it vary as well, their instances tell how much the mean does, and not what it is.
+        let mut one_of_many = curve();
+        one_of_many.variances.fill(curve().variances[6]);
+        one_of_many.know(6, &moved, Sees::Jumps);
+        assert_eq!(one_of_many.contents[6].effects.mean, curve().contents[6].effects.mean);
+        assert!((one_of_many.variances[6] - 5.0 * spread / 23.0).abs() < 0.01);
+        // Taken to the middle along the place that instances come from, with the error of that line.
+        let one_sided = &moved[10..];
+        let mut leaning = curve();
+        leaning.know(6, one_sided, Sees::Jumps);
+        let about = one_sided.iter().map(|moved| moved.from).sum::<f64>() / 15.0;
+        let squares: f64 = one_sided.iter().map(|moved| (moved.from - about).powi(2)).sum();
+        let products: f64 =
+            one_sided.iter().map(|moved| (moved.from - about) * (moved.effect - 0.4)).sum();
+        let distance = 6.5 / 12.0 - about;
+        let mean = leaning.contents[6].effects.mean;
+        assert!((mean - (0.4 + products / squares * distance)).abs() < 1e-12, "{mean}");
+        let residual = (3.0 * spread - products * products / squares) / 13.0;
+        let expected = residual * (1.0 / 15.0 + distance * distance / squares);
+        assert!((leaning.variances[6] / 5.0 - expected).abs() < 1e-12);
         // Where effects follow the place that instances come from, these say nothing of the cell.
         let mut unknown = curve();
         unknown.know(6, &around(&|i| if i < 12 { 0.0 } else { 1.0 }), Sees::Jumps);
@@ -550,7 +633,7 @@ mod tests {
         // Where in the cell the curve jumps is not known: it is within two standard errors.
         let fine = known.debiased(&[0.5, 0.51, 0.54, 0.57]).unwrap();
         for (y, error) in fine.curve.iter().zip(fine.uncertainty.standard_errors()) {
-            let rise = 0.3 / 12.0;
+            let rise = 0.4 / 12.0;
             assert!(y.abs() <= 1e-12 || (y.abs() < rise && error > 0.2 * rise), "{y} ± {error}");
         }
     }
@@ -571,7 +654,6 @@ mod tests {
             }
             assert!((contents[cell].part - 0.5).abs() > 0.01);
             let centring = (Centring::Start, AxisMean::default());
-            let mut curve = FineCurve::new(&partition, &contents, centring).unwrap();
             let (parts, over) =
                 if sees == Sees::Kinks { (vec![0.3, 0.7], 0.4) } else { (vec![0.5], 0.5) };
             let mut around = Vec::new();
@@ -588,15 +670,20 @@ mod tests {
                     });
                 }
             }
-            curve.know(cell, &around, sees);
-            let mean = curve.mean_over(cell, curve.contents[cell].effects.mean);
-            assert!((mean - 2.5 * middle).abs() < 1e-12, "{sees:?}: {mean}, {}", 2.5 * middle);
             // The noise of 40 less two, and the error of the line where the cell has its middle.
             let about: f64 = x[40..].iter().sum::<f64>() / 20.0;
             let squares: f64 = x[40..].iter().map(|u| 2.0 * (u - about).powi(2)).sum();
-            let distance = (0.5 - contents[cell].part) * width;
-            let known = 40.0 / 38.0 * (1.0 + 5.0 * distance * distance / squares);
-            assert!((curve.variances[cell] / known - 1.0).abs() < 1e-3, "{sees:?}");
+            let own = (0.5 - contents[cell].part) * width;
+            // From its own five, beside cells that vary too, and from all where none does.
+            for (beside, share, distance) in [(1.0, 1.0, own), (0.0, 5.0 / 40.0, middle - about)] {
+                let mut curve = FineCurve::new(&partition, &contents, centring).unwrap();
+                curve.variances.fill(beside);
+                curve.know(cell, &around, sees);
+                let mean = curve.mean_over(cell, curve.contents[cell].effects.mean);
+                assert!((mean - 2.5 * middle).abs() < 1e-12, "{sees:?}: {mean}");
+                let known = 40.0 / 38.0 * (share + 5.0 * distance * distance / squares);
+                assert!((curve.variances[cell] / known - 1.0).abs() < 1e-3, "{sees:?} {beside}");
+            }
         }
     }
 
