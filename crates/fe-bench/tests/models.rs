@@ -311,14 +311,23 @@ fn preparation_leaves_out_what_it_is_told_to() {
     }
     let gaps = files.write("gaps.csv", &(text.clone() + ",1,2\n3,NA,4\n"));
     let model = ["--model", "linear", "--target", "y", "--estimator", "ale"];
-    let message = refusal(&[&["effect", "--data", &gaps][..], &model].concat());
+    let message =
+        refusal(&[&["effect", "--data", &gaps, "--missing", "refuse"][..], &model].concat());
     assert!(
         message.contains("row 61, column a: the value is missing; --missing drop"),
         "{message}"
     );
     let (_, message) =
         answer(&[&["effect", "--data", &gaps, "--missing", "drop"][..], &model].concat());
-    assert!(message.contains("left out: 2 rows with missing values, 0 outliers"), "{message}");
+    assert!(message.contains("left out: 2 rows with missing values, 0 outliers\n"), "{message}");
+    // A fit is one of complete rows, if nothing else is asked for, and says so.
+    let (out, message) = answer(&[&["effect", "--data", &gaps][..], &model].concat());
+    let said = "left out: 2 rows with missing values, 0 outliers; --missing refuse stops at them";
+    assert!(message.contains(said), "{message}");
+    assert_eq!(
+        json(&out)[0]["model"]["left_out_rows"],
+        serde_json::json!({ "missing_values": 2, "outliers": 0 })
+    );
     let far = files.write("far.csv", &(text + "1000,1,2\n"));
     let (out, message) = answer(
         &[&["effect", "--data", &far, "--outliers", "3", "--standardize"][..], &model].concat(),
@@ -606,7 +615,7 @@ fn missing_values_are_kept_for_models_that_take_them() {
         let base = ["effect", "--data", &plain, "--target", "price", "--ignore", "day,time"];
         refusal(&[&base[..], more].concat())
     };
-    let message = asked(&["--model", "gbdt", "--estimator", "ale"]);
+    let message = asked(&["--model", "gbdt", "--estimator", "ale", "--missing", "refuse"]);
     assert!(message.contains("row 4, column width: the value is missing; --missing"), "{message}");
     let message = asked(&["--model", "linear", "--estimator", "ale", "--missing", "keep"]);
     assert!(message.contains("`linear` takes no missing values, as width has"), "{message}");

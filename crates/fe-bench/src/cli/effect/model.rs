@@ -34,7 +34,7 @@ pub(in crate::cli) struct ModelArguments {
     /// Columns of the data file that are no features
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',', requires = "model")]
     ignore: Vec<String>,
-    /// Missing values [default: refuse]
+    /// Missing values [default: drop where a model is fitted, and say so; refuse where it is read]
     #[arg(long, value_enum, requires = "model")]
     missing: Option<Missing>,
     /// Leave out rows with a feature farther from its mean than so many standard deviations
@@ -56,6 +56,10 @@ pub(in crate::cli) struct ModelArguments {
     #[arg(long, value_enum, requires = "model")]
     explain: Option<Explain>,
 }
+
+/// Words for rows that are left out though nobody asked for it.
+const UNASKED: &str =
+    "; --missing refuse stops at them, --missing keep hands them to models that take them";
 
 /// The flags of a model.
 pub(super) fn flags() -> Vec<Id> {
@@ -144,16 +148,24 @@ impl ModelArguments {
             weights: weights.map(str::to_owned),
             ignored: self.ignore.clone(),
             columns,
-            missing: self.missing.unwrap_or_default(),
+            missing: self.missing(),
             outliers: self.outliers,
             standardize: self.standardize,
         };
         let observations = Observations::read(path, &preparation)?;
         let (missing, outliers) = observations.left_out;
         if missing + outliers > 0 {
-            say!("left out: {missing} rows with missing values, {outliers} outliers");
+            let hint = if missing > 0 && self.missing.is_none() { UNASKED } else { "" };
+            say!("left out: {missing} rows with missing values, {outliers} outliers{hint}");
         }
         Ok(observations)
+    }
+
+    /// What happens to missing values: a fit is one of complete rows, as in R; a model that was fitted elsewhere may take them
+    /// or not, and who has it knows.
+    fn missing(&self) -> Missing {
+        let usual = if self.file().is_some() { Missing::Refuse } else { Missing::Drop };
+        self.missing.unwrap_or(usual)
     }
 
     /// Fits or reads the model, and says on standard error how good it is.
@@ -212,6 +224,11 @@ impl ModelArguments {
         about.insert("model".to_owned(), name.into());
         about.insert("options".to_owned(), source.options().into());
         about.insert("facts".to_owned(), json!(model.summary()));
+        let (missing, outliers) = observations.left_out;
+        if missing + outliers > 0 {
+            let rows = json!({ "missing_values": missing, "outliers": outliers });
+            about.insert("left_out_rows".to_owned(), rows);
+        }
         let parts = [
             ("train", Some(train.as_deref())),
             ("test", (!test.is_empty()).then_some(Some(&test[..]))),

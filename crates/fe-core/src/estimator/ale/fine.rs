@@ -299,13 +299,26 @@ impl<'a> FineCurve<'a> {
         // Instances at a single place do not differ by where they are. Spread evenly, 1/12 is the variance of the part.
         let Content { effects, parts_squared, .. } = self.contents[cell];
         let spread = (12.0 * parts_squared / effects.weight).min(1.0);
-        let kink = self.variances[cell] * spread + self.step(cell).powi(2) + self.peak(cell);
+        let kink = self.variances[cell] * spread
+            + self.step(cell, self.trends[cell].share).powi(2)
+            + self.peak(cell);
         Turn { kink: kink.sqrt(), jump: 0.0 }
     }
 
-    /// Half of what a slope changes by from the cell before to the next, as far as that is not a trend within the cell.
-    fn step(&self, cell: usize) -> f64 {
-        (1.0 - self.trends[cell].share) * self.trends[cell].step
+    /// Half of what a slope changes by from the cell before to the next beyond chance, as far as that is not a trend within the
+    /// cell.
+    fn step(&self, cell: usize, share: f64) -> f64 {
+        let Trend { step, weight, before, next, .. } = self.trends[cell];
+        let of_step = 1.0 / ((next - before) as f64 * weight);
+        let by_chance = if weight > 0.0 { self.by_chance(cell) * of_step * of_step } else { 0.0 };
+        (1.0 - share) * (step * step - by_chance).max(0.0).sqrt()
+    }
+
+    /// The variance of the trend from the cell before to the next.
+    fn by_chance(&self, cell: usize) -> f64 {
+        let Trend { weight, before, next, .. } = self.trends[cell];
+        let of_mean = |k: usize| self.variances[k] / self.contents[k].effects.weight;
+        weight * weight * (of_mean(before) + of_mean(next))
     }
 
     /// Cells of which a single one has so large a share of the curve's variance that it decides how wide the band is:
@@ -340,14 +353,16 @@ impl<'a> FineCurve<'a> {
             if line.from_squared > 0.0 {
                 self.centre(cell, &line, sees);
             }
-            // What the curve follows already is no kink.
-            let Trend { along, step, .. } = self.trends[cell];
+            // What the curve follows already is no kink, nor is what it is off by chance.
+            let Trend { along, .. } = self.trends[cell];
             let slope = line.own + line.by_law() * self.widths[cell];
-            let half = 0.5 * ((slope - along) * line.over).abs();
+            let beyond = (slope - along).powi(2) - self.by_chance(cell);
+            let half = 0.5 * line.over * beyond.max(0.0).sqrt();
             let share = if along == 0.0 { 0.0 } else { (slope / along).clamp(0.0, 1.0) };
+            let step = self.step(cell, share);
             self.turns[cell] = match sees {
                 Sees::Jumps => Turn { kink: 0.0, jump: half },
-                Sees::Kinks => Turn { kink: half.hypot((1.0 - share) * step), jump: 0.0 },
+                Sees::Kinks => Turn { kink: half.hypot(step), jump: 0.0 },
             };
         }
     }
