@@ -325,7 +325,7 @@ fn preparation_leaves_out_what_it_is_told_to() {
     let said = "left out: 2 rows with missing values, 0 outliers; --missing refuse stops at them";
     assert!(message.contains(said), "{message}");
     assert_eq!(
-        json(&out)[0]["model"]["left_out_rows"],
+        json(&out)[0]["model"]["left_out"],
         serde_json::json!({ "missing_values": 2, "outliers": 0 })
     );
     let far = files.write("far.csv", &(text + "1000,1,2\n"));

@@ -227,7 +227,7 @@ impl ModelArguments {
         let (missing, outliers) = observations.left_out;
         if missing + outliers > 0 {
             let rows = json!({ "missing_values": missing, "outliers": outliers });
-            about.insert("left_out_rows".to_owned(), rows);
+            about.insert("left_out".to_owned(), rows);
         }
         let parts = [
             ("train", Some(train.as_deref())),
