@@ -188,12 +188,22 @@ impl LawFamily {
 }
 
 /// A coordinate of a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Scale {
     Linear,
     Log,
     Logit,
     Asinh,
+    /// The logarithm of the distance to a place, on either side of it and but for what is closer than a unit.
+    Around {
+        centre: f64,
+        unit: f64,
+    },
+}
+
+/// The logarithm of `cosh u`.
+fn ln_cosh(u: f64) -> f64 {
+    u.abs() + (-2.0 * u.abs()).exp().ln_1p() - std::f64::consts::LN_2
 }
 
 /// `ln(1 + e^u)`.
@@ -208,6 +218,7 @@ impl Scale {
             Self::Log => x.ln(),
             Self::Logit => x.ln() - (-x).ln_1p(),
             Self::Asinh => x.asinh(),
+            Self::Around { centre, unit } => ((x - centre) / unit).asinh(),
         }
     }
 
@@ -217,6 +228,7 @@ impl Scale {
             Self::Log => u.exp(),
             Self::Logit => (-softplus(-u)).exp(),
             Self::Asinh => u.sinh(),
+            Self::Around { centre, unit } => centre + unit * u.sinh(),
         }
     }
 
@@ -226,7 +238,8 @@ impl Scale {
             Self::Linear => 0.0,
             Self::Log => u,
             Self::Logit => -softplus(u) - softplus(-u),
-            Self::Asinh => u.abs() + (-2.0 * u.abs()).exp().ln_1p() - std::f64::consts::LN_2,
+            Self::Asinh => ln_cosh(u),
+            Self::Around { unit, .. } => unit.ln() + ln_cosh(u),
         }
     }
 }
@@ -261,6 +274,17 @@ impl Plain {
             Self::Shifted(by, law) => law.normal().map(|(mean, sd)| (mean + by, sd)),
             _ => None,
         }
+    }
+
+    /// The one place that a law of a kind shrinks to where its arguments leave it no width; none if they leave it some.
+    pub(super) fn only_place(kind: LawFamily, arguments: &[f64]) -> Option<f64> {
+        let is_place = match (kind, arguments) {
+            (LawFamily::Uniform, [low, high]) => low == high,
+            (LawFamily::Triangular, [low, _, high]) => low == high,
+            (LawFamily::Normal | LawFamily::Gumbel, [_, width]) => *width == 0.0,
+            _ => false,
+        };
+        arguments.first().copied().filter(|place| is_place && place.is_finite())
     }
 
     /// A law of a kind, or what is wrong with its arguments.

@@ -298,6 +298,22 @@ impl NamedLaw {
         }
     }
 
+    /// The one place that the law shrinks to where what it reads leaves it no width; none if it leaves it some.
+    pub(super) fn only_place(&self, row: &[f64]) -> Option<f64> {
+        let place = match &self.law {
+            LawTree::Of(kind, arguments) => {
+                let arguments: Vec<f64> = arguments.iter().map(|tree| tree.value(row)).collect();
+                Plain::only_place(*kind, &arguments)?
+            }
+            LawTree::Truncated(_, [low, high]) => {
+                Some(low.value(row)).filter(|low| *low == high.value(row))?
+            }
+            _ => return None,
+        };
+        let by = self.location.as_ref().map_or(0.0, |location| location.value(row));
+        Some(place + by).filter(|place| place.is_finite())
+    }
+
     /// The same with other numbers of the features that it reads.
     pub(super) fn renumbered(&self, number: &dyn Fn(usize) -> usize) -> Self {
         Self {

@@ -223,6 +223,19 @@ impl Network {
         self.levels[target].get_or_init(make).clone()
     }
 
+    /// The place to which the law of a node shrinks, if one that is given is there and its parent is not given: the law of the
+    /// latter is known as the limit from beside alone.
+    fn at_a_centre(&self, given: &[(usize, f64)]) -> Option<Vanishing> {
+        let vanishing = |&(node, x): &(usize, f64)| {
+            let &[parent] = self.inner.nodes[node].parents.as_slice() else { return None };
+            if given.iter().any(|(other, _)| *other == parent) || self.inner.has_levels(node) {
+                return None;
+            }
+            self.margin(node).vanishing.filter(|limit| limit.centre == x)
+        };
+        given.iter().find_map(vanishing)
+    }
+
     /// The law of a node given others.
     fn law(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         if let Some(gaussian) = &self.inner.gaussian {
@@ -238,8 +251,10 @@ impl Network {
         if self.inner.is_direct(target, &numbers(given)) {
             let mut row = vec![f64::NAN; self.inner.nodes.len()];
             given.iter().for_each(|&(node, x)| row[node] = x);
-            return match self.inner.nodes[target].law.at(&row) {
-                Ok(law) if is_resolved(&law) => Box::new(law),
+            let law = &self.inner.nodes[target].law;
+            return match (law.at(&row), law.only_place(&row)) {
+                (Ok(law), _) if is_resolved(&law) => Box::new(law),
+                (Err(_), Some(place)) => Box::new(Levels::new([(place, 1.0)])),
                 _ => Box::new(Nowhere),
             };
         }
@@ -264,6 +279,14 @@ impl Network {
         }
         if given.is_empty() {
             return Box::new(Shared(self.margin(target)));
+        }
+        if let Some(limit) = self.at_a_centre(given) {
+            return match limit {
+                Vanishing { parent, of_parent, is_certain: true, .. } if parent == target => {
+                    Box::new(Levels::new([(of_parent, 1.0)]))
+                }
+                _ => Box::new(Nowhere),
+            };
         }
         Box::new(Shared(self.posterior(target, given)))
     }
@@ -527,20 +550,24 @@ impl Inner {
                 continue;
             }
             for ends in 0..1_u32 << rest.len() {
-                let mut corners_at = |x: f64| {
+                let law = &self.nodes[factor].law;
+                let corners_at = |x: f64, row: &mut [f64]| {
                     row[along] = x;
                     for (k, &other) in rest.iter().enumerate() {
                         let (low, high) = self.nodes[other].law.at(row).ok()?.support();
                         row[other] = if ends >> k & 1 == 0 { low } else { high };
                     }
-                    Some(self.nodes[factor].law.at(row).ok()?.corners())
+                    Some(law.at(row).ok()?.corners())
                 };
-                let count = start.iter().find_map(|&x| Some(corners_at(x)?.len()));
+                let count = start.iter().find_map(|&x| Some(corners_at(x, row)?.len()));
                 for k in 0..count.unwrap_or(0) {
                     let mut gap = |x: f64| {
-                        corners_at(x)
-                            .and_then(|all| all.get(k).copied())
-                            .map_or(f64::NAN, |corner| corner - y)
+                        let corner = match corners_at(x, row) {
+                            Some(all) => all.get(k).copied(),
+                            // All corners of a law without a width are where it is.
+                            None => law.only_place(row),
+                        };
+                        corner.map_or(f64::NAN, |corner| corner - y)
                     };
                     found.extend(scan(start, &mut gap));
                 }
@@ -949,6 +976,17 @@ struct Margin {
     cuts: Vec<(f64, f64)>,
     /// True if it would have taken more questions than there may be, so that it is not known.
     is_costly: bool,
+    vanishing: Option<Vanishing>,
+}
+
+/// The place to which the law of a node shrinks as its parent goes to a place of its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Vanishing {
+    centre: f64,
+    parent: usize,
+    of_parent: f64,
+    /// True if the parent is at its place for certain where the node is at its centre.
+    is_certain: bool,
 }
 
 impl Margin {
@@ -964,6 +1002,11 @@ impl Margin {
             _ if heavy => Scale::Asinh,
             true => first,
             false => Scale::Linear,
+        };
+        let vanishing = inner.vanishing(node, &unknown);
+        let scale = match (scale, vanishing) {
+            (Scale::Linear, Some(Vanishing { centre, .. })) => around(centre, &laws),
+            _ => scale,
         };
         let reach = if heavy { Scale::Asinh.coordinate(FARTHEST) } else { f64::INFINITY };
         let points = thinned(laws.iter().map(|law| {
@@ -1036,7 +1079,19 @@ impl Margin {
         let is_costly = known.left <= 1 || asked > MOST_DENSITIES;
         let anywhere = density.at(points[0]);
         let rounding = if heavy { 0.0 } else { anywhere.error / anywhere.magnitude };
-        Self { scale, density, total, panels, support, heavy, rounding, simulated, cuts, is_costly }
+        Self {
+            scale,
+            density,
+            total,
+            panels,
+            support,
+            heavy,
+            rounding,
+            simulated,
+            cuts,
+            is_costly,
+            vanishing,
+        }
     }
 
     /// Logarithm of the integral over a parent, whose law this is, of the law of its child.
@@ -1051,6 +1106,26 @@ impl Margin {
         let factors = (&[][..], &[child][..]);
         inner.ln_integral_along(parent, self.scale, &self.panels, &ln_weight, factors, known)
     }
+}
+
+/// Share by which a width may grow beside a distance a thousand times as small and be proportional to it.
+const PROPORTIONAL: f64 = 1e-3;
+
+/// Distance from a place to which laws shrink, as a share of how far they reach, up to which hardly anything is; and as a
+/// share of the place itself, as closer numbers are hardly told apart.
+const NEAREST: f64 = f64::EPSILON;
+const NEAREST_TO: f64 = 16.0 * f64::EPSILON;
+
+/// The scale on which a mixture of laws that shrink to a place is smooth: its density grows there as the logarithm of the
+/// distance.
+fn around(centre: f64, laws: &[Plain]) -> Scale {
+    let ends = |law: &Plain| {
+        let panels = law.panels();
+        [panels[0], panels[panels.len() - 1]].map(|u| (law.place(u) - centre).abs())
+    };
+    let reach = laws.iter().flat_map(ends).fold(0.0, f64::max);
+    let unit = f64::max(NEAREST * reach, NEAREST_TO * centre.abs());
+    if reach > 0.0 { Scale::Around { centre, unit } } else { Scale::Linear }
 }
 
 /// Both ends of ascending points, and those between them at which there is a density.
@@ -1142,6 +1217,46 @@ impl Inner {
     /// The laws of a node where those that are not known have values that resolve their own laws.
     fn laws_of(&self, node: usize, unknown: &[usize]) -> Vec<Plain> {
         self.laws_from(&vec![f64::NAN; self.nodes.len()], node, unknown)
+    }
+
+    /// The one place to which the law of a node shrinks, where it does for a value of the one that is not known: in the
+    /// end of its own law, or at a kink.
+    fn vanishing(&self, node: usize, unknown: &[usize]) -> Option<Vanishing> {
+        let &[parent] = unknown else { return None };
+        let mut row = vec![f64::NAN; self.nodes.len()];
+        let own = self.nodes[parent].law.at(&row).ok().filter(|law| law.levels().is_none())?;
+        let (low, high) = own.support();
+        let mut places: Vec<f64> = own.panels().iter().map(|&u| own.place(u)).collect();
+        places.extend(kinks(&self.nodes, parent, [node].into_iter(), &places, &mut row));
+        places.extend([low, high].into_iter().filter(|end| end.is_finite()));
+        let law = &self.nodes[node].law;
+        let mut found = places.into_iter().filter_map(|x| {
+            row[parent] = x;
+            law.only_place(&row).map(|centre| (x, centre))
+        });
+        let (of_parent, centre) = found.next()?;
+        if found.any(|other| other != (of_parent, centre)) {
+            return None;
+        }
+        // The integral of the parent's density over the width of the law, which is that of the node at the centre, is
+        // infinite where the width is no more than proportional to the distance from a place that has a density.
+        let panels = own.panels();
+        let middle = own.place(0.5 * (panels[0] + panels[panels.len() - 1]));
+        let beside = |share: f64| {
+            let x = of_parent + share * (middle - of_parent);
+            row[parent] = x;
+            let law = law.at(&row).ok()?;
+            let panels = law.panels();
+            let ends = [panels[0], panels[panels.len() - 1]].map(|u| law.place(u));
+            Some(((ends[1] - ends[0]) / share, own.pdf(x)))
+        };
+        let is_certain = match [1e-6, 1e-9].map(beside) {
+            [Some(far), Some(near)] => {
+                near.0 < far.0 * (1.0 + PROPORTIONAL) && near.1 > far.1 * (1.0 - PROPORTIONAL)
+            }
+            _ => false,
+        };
+        Some(Vanishing { centre, parent, of_parent, is_certain })
     }
 
     /// As [`Self::laws_of`], with what is known.
@@ -1667,6 +1782,78 @@ mod tests {
         assert!(network.conditional(0, &[(1, 1.0)]).pdf(0.01).is_finite());
     }
 
+    /// A density that grows beside a place as the logarithm of the distance, at an end and inside, at 0 and elsewhere.
+    #[test]
+    fn laws_that_shrink_to_a_place_are_known_around_it() {
+        // The exponential integral of 1e-9, 0.5 and 1.
+        let e1 = [20.146_050_172_046_17, 0.559_773_594_776_160_8, 0.219_383_934_395_520_27];
+        let ln = |x: f64| -x.ln();
+        const LN_4: f64 = 2.0 * std::f64::consts::LN_2;
+        let cases: [(&str, &str, [(f64, f64); 3]); 5] = [
+            ("uniform(0, 1)", "uniform(0, x1)", [1e-12, 0.3, 0.999].map(|x| (x, ln(x)))),
+            (
+                "uniform(0, 1)",
+                "uniform(-x1, x1)",
+                [1e-12, -0.3, 0.7].map(|x| (x, 0.5 * ln(f64::abs(x)))),
+            ),
+            ("uniform(0, 1)", "uniform(x1, 1)", [0.1, 0.3, 0.999].map(|x| (x, ln(1.0 - x)))),
+            ("exponential(1)", "uniform(0, x1)", [(1e-9, e1[0]), (0.5, e1[1]), (1.0, e1[2])]),
+            ("uniform(0, 1)", "triangular(0, x1, 2*x1)", [0.25, 0.5, 1.0].map(|x| (x, LN_4 - x))),
+        ];
+        for (parent, child, densities) in cases {
+            let network = network(&[parent, child], &[0, 1]);
+            assert!(network.is_resolved(1), "{child}");
+            let law = network.conditional(1, &[]);
+            for (x, known) in densities {
+                close(law.pdf(x), known, 1e-9);
+            }
+        }
+        let network = network(&["uniform(0, 1)", "uniform(0, x1)"], &[0, 1]);
+        for x in [1e-9, 0.1, 0.8] {
+            let known = x - x * f64::ln(x);
+            assert!((network.conditional(1, &[]).cdf(x) - known).abs() < 1e-13, "{x}");
+            // Given the child the density of its parent is one over it.
+            for y in [1e-9_f64, 1e-3, 0.5] {
+                let known = (1.0 - x.ln() / y.ln()).max(0.0);
+                assert!(
+                    (network.conditional(0, &[(1, y)]).cdf(x) - known).abs() < 1e-11,
+                    "{x} {y}"
+                );
+            }
+        }
+    }
+
+    /// Beside the place each of the two is ever closer to its own; where the integral over the parent is none, or may be
+    /// one, nothing is told.
+    #[test]
+    fn at_the_place_that_a_law_shrinks_to_there_is_a_limit_or_no_law() {
+        let place = |law: &dyn Univariate| law.levels().map(|levels| levels.values().to_vec());
+        let of = |parent: &str, child: &str| network(&[parent, child], &[0, 1]);
+        for (parent, child, at) in [
+            ("uniform(0, 1)", "uniform(0, x1)", [0.0, 0.0]),
+            ("uniform(0, 1)", "normal(2*x1, x1)", [0.0, 0.0]),
+            ("uniform(1, 2)", "3 + uniform(x1 - 1, 2*x1 - 2)", [1.0, 3.0]),
+        ] {
+            let network = of(parent, child);
+            assert_eq!(
+                place(&*network.conditional(0, &[(1, at[1])])),
+                Some(vec![at[0]]),
+                "{child}"
+            );
+            assert_eq!(
+                place(&*network.conditional(1, &[(0, at[0])])),
+                Some(vec![at[1]]),
+                "{child}"
+            );
+        }
+        for (parent, child) in
+            [("beta(2, 1)", "uniform(0, x1)"), ("uniform(0, 1)", "uniform(0, sqrt(x1))")]
+        {
+            let law = of(parent, child).conditional(0, &[(1, 0.0)]);
+            assert!(place(&*law).is_none() && !law.pdf(0.5).is_finite(), "{child}");
+        }
+    }
+
     /// So far out that its values are all the same number.
     #[test]
     fn what_is_one_number_has_no_law_of_its_own() {
@@ -1813,6 +2000,7 @@ mod tests {
             simulated: None,
             cuts: Vec::new(),
             is_costly: false,
+            vanishing: None,
         };
         for (x, pdf, cdf) in [(0.5, 0.25, 0.125), (1.5, 0.75, 0.625)] {
             close(margin.pdf(x), pdf, 1e-13);
