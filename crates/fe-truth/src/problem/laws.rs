@@ -278,13 +278,14 @@ impl Plain {
 
     /// The one place that a law of a kind shrinks to where its arguments leave it no width; none if they leave it some.
     pub(super) fn only_place(kind: LawFamily, arguments: &[f64]) -> Option<f64> {
-        let is_place = match (kind, arguments) {
-            (LawFamily::Uniform, [low, high]) => low == high,
-            (LawFamily::Triangular, [low, _, high]) => low == high,
-            (LawFamily::Normal | LawFamily::Gumbel, [_, width]) => *width == 0.0,
-            _ => false,
+        let place = match *arguments {
+            [low, high] if kind == LawFamily::Uniform && low == high => low,
+            [low, _, high] if kind == LawFamily::Triangular && low == high => low,
+            [mean, 0.0] if matches!(kind, LawFamily::Normal | LawFamily::Gumbel) => mean,
+            [f64::INFINITY] if kind == LawFamily::Exponential => 0.0,
+            _ => return None,
         };
-        arguments.first().copied().filter(|place| is_place && place.is_finite())
+        Some(place).filter(|place| place.is_finite())
     }
 
     /// A law of a kind, or what is wrong with its arguments.

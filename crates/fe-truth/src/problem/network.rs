@@ -1003,7 +1003,14 @@ impl Margin {
             true => first,
             false => Scale::Linear,
         };
-        let vanishing = inner.vanishing(node, &unknown);
+        let vanishing = match (&parent, unknown.as_slice()) {
+            (Some((parent, law)), _) => inner.vanishing(node, *parent, &**law),
+            (None, &[parent]) => {
+                let law = inner.nodes[parent].law.at(&[]).ok();
+                law.and_then(|law| inner.vanishing(node, parent, &law))
+            }
+            _ => None,
+        };
         let scale = match (scale, vanishing) {
             (Scale::Linear, Some(Vanishing { centre, .. })) => around(centre, &laws),
             _ => scale,
@@ -1219,12 +1226,13 @@ impl Inner {
         self.laws_from(&vec![f64::NAN; self.nodes.len()], node, unknown)
     }
 
-    /// The one place to which the law of a node shrinks, where it does for a value of the one that is not known: in the
-    /// end of its own law, or at a kink.
-    fn vanishing(&self, node: usize, unknown: &[usize]) -> Option<Vanishing> {
-        let &[parent] = unknown else { return None };
+    /// The one place to which the law of a node shrinks, where it does for a value of the only one that it reads: at an end
+    /// of that one's own law, or at a kink.
+    fn vanishing(&self, node: usize, parent: usize, own: &dyn Univariate) -> Option<Vanishing> {
+        if own.levels().is_some() {
+            return None;
+        }
         let mut row = vec![f64::NAN; self.nodes.len()];
-        let own = self.nodes[parent].law.at(&row).ok().filter(|law| law.levels().is_none())?;
         let (low, high) = own.support();
         let mut places: Vec<f64> = own.panels().iter().map(|&u| own.place(u)).collect();
         places.extend(kinks(&self.nodes, parent, [node].into_iter(), &places, &mut row));
@@ -1789,7 +1797,7 @@ mod tests {
         let e1 = [20.146_050_172_046_17, 0.559_773_594_776_160_8, 0.219_383_934_395_520_27];
         let ln = |x: f64| -x.ln();
         const LN_4: f64 = 2.0 * std::f64::consts::LN_2;
-        let cases: [(&str, &str, [(f64, f64); 3]); 5] = [
+        let cases: [(&str, &str, [(f64, f64); 3]); 6] = [
             ("uniform(0, 1)", "uniform(0, x1)", [1e-12, 0.3, 0.999].map(|x| (x, ln(x)))),
             (
                 "uniform(0, 1)",
@@ -1798,6 +1806,7 @@ mod tests {
             ),
             ("uniform(0, 1)", "uniform(x1, 1)", [0.1, 0.3, 0.999].map(|x| (x, ln(1.0 - x)))),
             ("exponential(1)", "uniform(0, x1)", [(1e-9, e1[0]), (0.5, e1[1]), (1.0, e1[2])]),
+            ("uniform(0, 1)", "exponential(1/x1)", [(1e-9, e1[0]), (0.5, e1[1]), (1.0, e1[2])]),
             ("uniform(0, 1)", "triangular(0, x1, 2*x1)", [0.25, 0.5, 1.0].map(|x| (x, LN_4 - x))),
         ];
         for (parent, child, densities) in cases {
@@ -1820,6 +1829,15 @@ mod tests {
                     "{x} {y}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn chains_of_laws_that_shrink_are_known_around_their_place() {
+        let network = network(&["uniform(0, 1)", "uniform(0, x1)", "uniform(0, x2)"], &[0, 1, 2]);
+        assert!(network.is_resolved(2));
+        for x in [1e-6_f64, 0.01, 0.3, 0.9] {
+            close(network.conditional(2, &[]).pdf(x), 0.5 * x.ln() * x.ln(), 1e-9);
         }
     }
 
