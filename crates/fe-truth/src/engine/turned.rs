@@ -26,7 +26,7 @@ const MOST_OF_A_CURVE: f64 = 2e6;
 /// Error of a panel of the angle that is accepted, relative to the integral of the magnitude.
 const TOLERANCE: f64 = 1e-12;
 
-/// What takes too many evaluations.
+/// An integral that takes too many evaluations.
 const UNKNOWN: Estimate =
     Estimate { value: f64::NAN, magnitude: f64::NAN, error: f64::NAN, simulated: false };
 
