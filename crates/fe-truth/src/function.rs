@@ -2,6 +2,7 @@
 //!
 //! Imports expressions and numerical methods. Begin with [`Function`] and [`Term`].
 
+use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use fe_core::Model;
@@ -75,6 +76,8 @@ pub(crate) struct Term {
     averages: Vec<(Vec<usize>, Term)>,
     /// Two angles on whose difference alone the term depends.
     angles: Option<[usize; 2]>,
+    /// Two differences of these between which lies all that the term is at any.
+    turn: (f64, f64),
     /// Factors that share no feature and whose product the term is; none if it is not taken apart.
     factors: Vec<Term>,
     moving: Vec<Moving>,
@@ -107,6 +110,7 @@ impl Term {
             lines: Vec::new(),
             averages: Vec::new(),
             angles: None,
+            turn: (0.0, TAU),
             factors: Vec::new(),
             moving: Vec::new(),
             entrances: Vec::new(),
@@ -238,6 +242,17 @@ impl Term {
     /// independent of each other and of all the rest, and uniform on [0, 2π].
     pub(crate) fn turning(self, angles: [usize; 2]) -> Self {
         Self { angles: Some(angles), ..self }
+    }
+
+    /// Declares two differences of the angles between which lies all that the term is at any: it is the same on either side
+    /// of both.
+    pub(crate) fn mirrored_at(self, turn: (f64, f64)) -> Self {
+        Self { turn, ..self }
+    }
+
+    /// Two differences of the angles, the first less the second one, between which lies all that the term is at any.
+    pub(crate) fn turn(&self) -> (f64, f64) {
+        self.turn
     }
 
     /// Declares factors that share no feature and whose product the term is.

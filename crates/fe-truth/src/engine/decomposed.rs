@@ -141,11 +141,18 @@ impl Engine {
         }))
     }
 
-    fn within_most(&self, most: f64, make: impl FnOnce() -> Estimate) -> Option<Estimate> {
+    pub(super) fn within_most(
+        &self,
+        most: f64,
+        make: impl FnOnce() -> Estimate,
+    ) -> Option<Estimate> {
         let most = self.watch.as_ref()?.limit(most);
+        let had_refused = Watch::has_refused();
         let made = within_budget(most, make);
         // What was refused on the way is no reason: there are other ways.
-        drop(Watch::reason());
+        if !had_refused {
+            drop(Watch::reason());
+        }
         made.filter(|made| made.value.is_finite() && !made.simulated)
     }
 }
@@ -153,7 +160,7 @@ impl Engine {
 /// Weight of the variance of the mean given a set of features and the one of interest, of which so many are left out and
 /// so many others in it: the sum over the sets v that hold it of (−1)^(those of v that it has not) / (|v| + 1)², v
 /// without the one of interest.
-fn weight(outside: usize, inside: usize) -> f64 {
+pub(super) fn weight(outside: usize, inside: usize) -> f64 {
     let (mut sum, mut binomial) = (0.0, 1.0);
     for more in 0..=outside {
         let sign = if more % 2 == 0 { 1.0 } else { -1.0 };

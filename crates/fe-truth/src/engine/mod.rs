@@ -4,7 +4,8 @@
 //! its `mean`: `nested` integrates one feature after the other, `places` sums where laws are integrals themselves,
 //! `memory` keeps what is asked for again, `factors` takes products whose factors share no feature, `shapley`
 //! coalitions, `interactions` variances of Shapley values, `components` variances of all sets of features at once, `decomposed` means of variances, `averages` means as terms of the features they are not
-//! over, `moving` jumps at places that move, `simulation` means over more features than quadrature can take. A term is integrated over the features it reads and no others, and a variance over groups
+//! over, `moving` jumps at places that move, `simulation` means over more features than quadrature can take,
+//! `turned` variances with two angles of which one is free. A term is integrated over the features it reads and no others, and a variance over groups
 //! of terms that share randomness, so that integrals stay of low dimension however many features there are.
 
 pub(crate) mod averages;
@@ -19,6 +20,7 @@ mod places;
 mod products;
 pub(crate) mod shapley;
 mod simulation;
+mod turned;
 mod variance_of_means;
 pub(crate) mod watch;
 
@@ -29,12 +31,13 @@ use crate::function::Term;
 use crate::law::region::Condition;
 use crate::law::{Crossing, Law, Univariate};
 use crate::numeric::quadrature::{
-    Estimate, Piecewise, TOLERANCE, apart, integrate, integrate_to, within,
+    Estimate, Piecewise, TOLERANCE, apart, integrate, integrate_between_cusps, integrate_to, within,
 };
 use memory::{HeldValues, Memory};
 use nested::HeldFeatures;
 use shapley::Coalitions;
 use simulation::is_simulating;
+use turned::TurnedMeans;
 use watch::{Watch, spend};
 
 /// Local quantity: the integrand at a row in which the feature of interest has its value.
@@ -78,6 +81,8 @@ pub(crate) struct AxisMeans {
     /// Few, and asked for at each node: the last one is found first.
     curves: Mutex<Vec<(AxisKey, Arc<Piecewise>)>>,
     numbers: Memory<AxisKey>,
+    /// Of terms that two angles enter by their difference.
+    turned: TurnedMeans,
 }
 
 impl AxisMeans {
@@ -350,11 +355,25 @@ impl Engine {
         axis: (f64, f64),
         other: usize,
     ) -> Piecewise {
-        let law = self.whole.margin(other);
         let mut row = vec![f64::NAN; self.whole.law.dimension()];
-        let mut places = Vec::new();
         let local = LocalQuantity::Centred { feature, axis };
-        local.breaks(term, other, &mut row, &mut places);
+        let mean = |row: &mut [f64]| self.integrated_axis_mean(term, feature, axis, row);
+        self.resolved_along(term, local, other, &mut row, &mean)
+    }
+
+    /// A mean of a term along a feature that it is not over, at a row of others that are known; it breaks as a local quantity
+    /// of the term does.
+    fn resolved_along(
+        &self,
+        term: &Term,
+        local: LocalQuantity,
+        other: usize,
+        row: &mut [f64],
+        mean: &dyn Fn(&mut [f64]) -> Estimate,
+    ) -> Piecewise {
+        let law = self.whole.margin(other);
+        let mut places = Vec::new();
+        local.breaks(term, other, row, &mut places);
         places.retain(|place| place.is_finite());
         let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
         let panels = law.panels();
@@ -362,7 +381,7 @@ impl Engine {
         let points = within(&points, panels[0], panels[panels.len() - 1]);
         Piecewise::of(&points, |u| {
             row[other] = law.place(u);
-            self.integrated_axis_mean(term, feature, axis, &mut row)
+            mean(row)
         })
     }
 
@@ -734,20 +753,35 @@ impl Engine {
             let ratio = law.stretch(ends[0]) / law.stretch(ends[1]);
             ratio.max(1.0 / ratio) > STRETCHED && ends.iter().all(|end| end.is_finite())
         };
-        let [total] = if is_stretched {
-            breaks.retain(|place| lo < *place && *place < hi);
+        breaks.retain(|place| lo < *place && *place < hi);
+        let points = if is_stretched {
             let places: Vec<f64> = breaks.iter().map(|&x| law.coordinate(x)).collect();
-            integrate_to(tolerance, &within(&places, ends[0], ends[1]), 0.0, |u| {
-                row[feature] = law.place(u);
-                evaluations += 1.0;
-                [term.estimate(row).times(law.stretch(u))]
-            })
+            within(&places, ends[0], ends[1])
         } else {
-            integrate_to(tolerance, &within(&breaks, lo, hi), 0.0, |x| {
-                row[feature] = x;
-                evaluations += 1.0;
-                [term.estimate(row)]
-            })
+            within(&breaks, lo, hi)
+        };
+        let at = |u: f64| {
+            evaluations += 1.0;
+            let (x, stretch) = if is_stretched { (law.place(u), law.stretch(u)) } else { (u, 1.0) };
+            row[feature] = x;
+            let mut value = term.estimate(row);
+            if self.watch.is_some() && !value.value.is_finite() {
+                // A root of what is 0 but for its rounding may be no number; what is none on more than a point is none on
+                // either side of it as well.
+                let beside = nested::BESIDE * (hi - lo);
+                let [below, above] = [x - beside, x + beside].map(|x| {
+                    row[feature] = x.clamp(lo, hi);
+                    term.estimate(row)
+                });
+                value = below.plus(above).times(0.5);
+                value.error += 0.5 * (above.value - below.value).abs();
+            }
+            [value.times(stretch)]
+        };
+        let [total] = if term.has_cusps() && !breaks.is_empty() {
+            integrate_between_cusps(tolerance, &points, 0.0, at)
+        } else {
+            integrate_to(tolerance, &points, 0.0, at)
         };
         spend(evaluations);
         row[feature] = held;

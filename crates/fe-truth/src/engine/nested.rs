@@ -219,6 +219,12 @@ impl<'a> HeldFeatures<'a> {
 
     fn variance(&self, group: &Group, local: LocalQuantity, means: &[Estimate]) -> Estimate {
         let mean = Estimate::sum(means.iter().copied());
+        if let (&[held], &[term]) = (self.held.as_slice(), group.terms.as_slice())
+            && self.is_of_rows()
+            && let Some(known) = self.engine.variance_of_turned(term, held, local, mean)
+        {
+            return known;
+        }
         let integrated = || self.integrated_variance(group, local, means);
         self.shapley(&group.terms, local, Some(mean), integrated)
     }
@@ -289,7 +295,8 @@ impl<'a> HeldFeatures<'a> {
     }
 
     /// The variance of a local quantity of a term of which a mean is declared with the mean squares of what it is over:
-    /// that of the quantity given all others, on average, and that of its mean given these.
+    /// that of the quantity given all others, on average, and that of its mean given these, which is 0 of curves of an angle
+    /// less their means over a whole turn.
     fn variance_by_average(
         &self,
         index: usize,
@@ -299,20 +306,37 @@ impl<'a> HeldFeatures<'a> {
         let along = match local {
             LocalQuantity::Value => None,
             LocalQuantity::Partial(s) => Some(s),
+            LocalQuantity::Centred { feature, axis }
+                if self.is_whole_turn(index, feature, axis) =>
+            {
+                None
+            }
             _ => return None,
         };
+        let is_centred = local.moves().is_some();
         let (part, features) = self.averaged(index, local);
         if !part.term.has_squares() {
             return None;
         }
         let integrand = |row: &mut [f64]| {
-            let own = self.engine.local(local, part, row);
             let square = part.term.mean_square(along, row).unwrap_or_default();
+            if is_centred {
+                let own = part.term.estimate(row);
+                return square.minus(own.product(own));
+            }
+            let own = self.engine.local(local, part, row);
             square.minus(own.product(own)).plus(own.squared_from(mean.value))
         };
         Some(about(mean, |floor| {
             self.expectation(&features, &[part.term], local, floor, &integrand)
         }))
+    }
+
+    /// True if a feature is one of two angles of a term, and an axis one whole turn, wherever it begins.
+    fn is_whole_turn(&self, index: usize, feature: usize, (lo, hi): (f64, f64)) -> bool {
+        let is_angle = self.term(index).angles().is_some_and(|pair| pair.contains(&feature));
+        let rounding = 8.0 * f64::EPSILON * hi.abs().max(lo.abs());
+        is_angle && (hi - lo - std::f64::consts::TAU).abs() <= rounding
     }
 
     fn joint_variance(&self, group: &Group, local: LocalQuantity, mean: Estimate) -> Estimate {
@@ -613,7 +637,7 @@ const MANY: usize = 3;
 const TOLERANCE_OF_MANY: f64 = 1e-11;
 
 /// Distance of the row beside another one, in widths of what is seen of a feature: squares of it are more than rounding.
-const BESIDE: f64 = 1e-7;
+pub(super) const BESIDE: f64 = 1e-7;
 
 /// Share at which a witness divides panels.
 const ELSEWHERE: f64 = 0.381_966;

@@ -284,7 +284,22 @@ impl Engine {
         }
     }
 
-    fn mean_over_background(&self, term: &Term, over: &[usize], held: &[(usize, f64)]) -> Estimate {
+    /// Worth at a row of the coalition of those features of a term that are inside.
+    pub(super) fn worth_of(&self, index: usize, inside: &[usize], row: &mut [f64]) -> Estimate {
+        let term = &self.terms[index];
+        let numbered = term.features().iter().enumerate();
+        let members = numbered.filter(|(_, feature)| inside.contains(feature));
+        let members = members.map(|(place, _)| 1 << place).sum();
+        self.worth(&self.coalitions.terms[index], term, members, row)
+    }
+
+    /// The mean of a term over features under the law of the background, while the others of it are held.
+    pub(super) fn mean_over_background(
+        &self,
+        term: &Term,
+        over: &[usize],
+        held: &[(usize, f64)],
+    ) -> Estimate {
         let held = HeldFeatures::new(self, &self.whole, held.iter().copied(), Rest::Marginal);
         if let Some(mean) = held.mean_of_value(term) {
             return mean;

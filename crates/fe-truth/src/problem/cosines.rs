@@ -1,6 +1,8 @@
 //! Distances of places of which one turns round the other, √(a + b cos t), and their inverses: their means over the angle
 //! are known, and where they have a cusp.
 
+use std::f64::consts::PI;
+
 use super::pieces::{Affine, is_affine_in};
 use super::program::Scalar;
 use crate::expression::{Expression, Unary};
@@ -22,6 +24,9 @@ pub(super) struct Distance {
     angles: [usize; 2],
     /// Turns of the cosine for one of either of them.
     turns: f64,
+    /// Two differences of the angles at which the distance is shortest or longest, next to each other; none where these move
+    /// with other features.
+    turn: Option<(f64, f64)>,
     is_inverse: bool,
 }
 
@@ -35,13 +40,18 @@ impl Distance {
             let wave = waves.first()?.clone();
             let affine = Affine::of(wave.parts().first()?)?;
             let turns = affine.weights.iter().find(|(s, _)| *s == angles[0])?.1;
+            let quarter = 0.5 * PI;
+            let phase = affine.constant - if is_cosine(&wave) { 0.0 } else { quarter };
+            let extreme = -phase / turns;
+            let is_fixed = affine.weights.len() == angles.len();
+            let turn = is_fixed.then_some((extreme, extreme + PI / turns.abs()));
             let place = square.features().into_iter().max()? + 1;
             let alone = replaced(square, &wave, &Expression::Feature(place));
             let b = alone.partial(place);
             let a = replaced(&alone, &Expression::Feature(place), &Expression::Number(0.0));
             let is_affine = is_affine_in(&alone, place) && !reads(&alone);
             let factor = Expression::Number(1.0);
-            is_affine.then_some(Self { factor, a, b, angles, turns, is_inverse })
+            is_affine.then_some(Self { factor, a, b, angles, turns, turn, is_inverse })
         };
         match tree {
             Expression::Function(Unary::Sqrt, square) => of_square(square, false),
@@ -66,6 +76,12 @@ impl Distance {
             }
             _ => None,
         }
+    }
+
+    /// Two differences of the angles, the first less the second one, at which the distance is shortest and longest, where
+    /// these are the same whatever other features are.
+    pub(super) fn turn(&self) -> Option<(f64, f64)> {
+        self.turn
     }
 
     /// Levels that are 0 where the distance is shortest along a feature, wherever the angle is: those of the shortest and
@@ -174,6 +190,10 @@ impl Known {
         let others = by_factor * (by_factor * a + factor * by_a);
         Estimate::of_size(of_root * over + others, size * over + others.abs())
     }
+}
+
+fn is_cosine(wave: &Expression) -> bool {
+    matches!(wave, Expression::Function(Unary::Cos, _))
 }
 
 /// Sines and cosines that read an angle, each once.
@@ -301,6 +321,31 @@ mod tests {
         let values: Vec<f64> =
             distance.approaches().iter().map(|level| level.value(&[0.0, 0.0, 1.5, 0.5])).collect();
         assert_eq!(values, [2.0, -2.0, 4.0, 4.0]);
+    }
+
+    /// On either side of where a distance is shortest and longest it is the same; with another feature in the wave these move.
+    #[test]
+    fn distances_are_mirrored_where_they_are_shortest_and_longest() {
+        for text in [
+            "sqrt(c^2 + d^2 + 2*c*d*cos(a - b))",
+            "3*c/sqrt(1 + c^2 + d^2 - 2*c*d*sin(2*a - 2*b))",
+            "(c + 4 + d*cos(3*b - 3*a + 1))^-0.5*d",
+            "sqrt(4 + sin(b - a + 0.3))/d",
+        ] {
+            let tree = read(text);
+            let (from, to) = Distance::of(&tree, [0, 1]).unwrap().turn().unwrap();
+            let at = |t: f64| tree.value(&[t + 0.4, 0.4, 1.3, 0.7]);
+            for end in [from, to] {
+                assert!((at(end - 0.2) - at(end + 0.2)).abs() < 1e-14, "{text} at {end}");
+            }
+            // Between them it rises or falls.
+            let values: Vec<f64> =
+                (0..=16).map(|k| at(from + (to - from) * f64::from(k) / 16.0)).collect();
+            let rises = values[16] > values[0];
+            assert!(values.windows(2).all(|pair| (pair[1] > pair[0]) == rises), "{text}");
+        }
+        let moving = Distance::of(&read("sqrt(4 + d*cos(a - b + c))"), [0, 1]);
+        assert!(moving.unwrap().turn().is_none());
     }
 
     /// Lengths that a triangle may have for its sides, with the angle between them.

@@ -112,6 +112,10 @@ impl Maker<'_> {
         };
         let mean = || approached(own(distance.mean()));
         let [first, second] = angles;
+        let term = match distance.turn() {
+            Some(turn) => term.mirrored_at(turn),
+            None => term,
+        };
         approached(term).averaging_to(&[first], mean()).averaging_to(&[second], mean())
     }
 
