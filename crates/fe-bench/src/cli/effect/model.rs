@@ -161,7 +161,7 @@ impl ModelArguments {
         Ok(observations)
     }
 
-    /// What happens to missing values: a fit is one of complete rows, as in R; a model that was fitted elsewhere may take them
+    /// The policy for missing values: a fit is one of complete rows, as in R; a model that was fitted elsewhere may take them
     /// or not, and who has it knows.
     fn missing(&self) -> Missing {
         let usual = if self.file().is_some() { Missing::Refuse } else { Missing::Drop };
