@@ -1797,7 +1797,8 @@ mod tests {
         let e1 = [20.146_050_172_046_17, 0.559_773_594_776_160_8, 0.219_383_934_395_520_27];
         let ln = |x: f64| -x.ln();
         const LN_4: f64 = 2.0 * std::f64::consts::LN_2;
-        let cases: [(&str, &str, [(f64, f64); 3]); 6] = [
+        type Densities = [(f64, f64); 3];
+        let cases: [(&str, &str, Densities); 6] = [
             ("uniform(0, 1)", "uniform(0, x1)", [1e-12, 0.3, 0.999].map(|x| (x, ln(x)))),
             (
                 "uniform(0, 1)",
