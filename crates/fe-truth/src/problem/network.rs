@@ -231,7 +231,9 @@ impl Network {
             if given.iter().any(|(other, _)| *other == parent) || self.inner.has_levels(node) {
                 return None;
             }
-            self.margin(node).vanishing.filter(|limit| limit.centre == x)
+            let is_asked =
+                |limit: &Vanishing| limit.centre == x && limit.given_centre != GivenCentre::Law;
+            self.margin(node).vanishing.filter(is_asked)
         };
         given.iter().find_map(vanishing)
     }
@@ -282,7 +284,9 @@ impl Network {
         }
         if let Some(limit) = self.at_a_centre(given) {
             return match limit {
-                Vanishing { parent, of_parent, is_certain: true, .. } if parent == target => {
+                Vanishing { parent, of_parent, given_centre: GivenCentre::Place, .. }
+                    if parent == target =>
+                {
                     Box::new(Levels::new([(of_parent, 1.0)]))
                 }
                 _ => Box::new(Nowhere),
@@ -985,8 +989,19 @@ struct Vanishing {
     centre: f64,
     parent: usize,
     of_parent: f64,
-    /// True if the parent is at its place for certain where the node is at its centre.
-    is_certain: bool,
+    given_centre: GivenCentre,
+}
+
+/// The law of the parent given that the node is at the place to which its law shrinks: by the integral of the parent's density
+/// over the width of the node's law, beside the parent's own place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum GivenCentre {
+    /// What is integrated is bounded: the law is as anywhere.
+    Law,
+    /// The integral is infinite: the parent is at its place.
+    Place,
+    /// It is hard to tell.
+    Unknown,
 }
 
 impl Margin {
@@ -1012,18 +1027,23 @@ impl Margin {
             _ => None,
         };
         let scale = match (scale, vanishing) {
+            (Scale::Linear, Some(Vanishing { given_centre: GivenCentre::Law, .. })) => scale,
             (Scale::Linear, Some(Vanishing { centre, .. })) => around(centre, &laws),
             _ => scale,
         };
         let reach = if heavy { Scale::Asinh.coordinate(FARTHEST) } else { f64::INFINITY };
-        let points = thinned(laws.iter().map(|law| {
+        let of_laws = laws.iter().map(|law| {
             let to_scale = |u: f64| match law.scale() {
                 own if own == scale => u,
                 own => scale.coordinate(own.place(u)),
             };
             let own = law.panels().into_iter().map(to_scale).map(|u| u.clamp(-reach, reach));
             own.filter(|u| u.is_finite()).collect()
-        }));
+        });
+        // Between the laws that were looked at and the place that they shrink to there are others.
+        let centre = vanishing.map(|Vanishing { centre, .. }| centre);
+        let of_centre = centre.map(|x| scale.coordinate(x)).filter(|u| u.is_finite());
+        let points = thinned(of_laws.chain(of_centre.map(|u| vec![u])));
         // Where all of it is one number there is nothing to integrate.
         let is_one_place = points.len() < 2;
         let points = match points.first() {
@@ -1031,7 +1051,8 @@ impl Margin {
             None => vec![0.0, f64::MIN_POSITIVE],
             _ => points,
         };
-        let support = inner.support_of(&laws, &unknown);
+        let (low, high) = inner.support_of(&laws, &unknown);
+        let support = centre.map_or((low, high), |x| (low.min(x), high.max(x)));
         let mut known = Known { row: vec![f64::NAN; inner.nodes.len()], left: most };
         let several = parent.is_none() && unknown.len() > 1 && !heavy;
         let too_many = parent.is_none() && inner.unknowns(node, &[]) > MOST_UNKNOWN;
@@ -1115,7 +1136,7 @@ impl Margin {
     }
 }
 
-/// Share by which a width may grow beside a distance a thousand times as small and be proportional to it.
+/// Share by which what is in proportion, or the same, may be off from one distance to a thousandth of it.
 const PROPORTIONAL: f64 = 1e-3;
 
 /// Distance from a place to which laws shrink, as a share of how far they reach, up to which hardly anything is; and as a
@@ -1246,25 +1267,24 @@ impl Inner {
         if found.any(|other| other != (of_parent, centre)) {
             return None;
         }
-        // The integral of the parent's density over the width of the law, which is that of the node at the centre, is
-        // infinite where the width is no more than proportional to the distance from a place that has a density.
         let panels = own.panels();
         let middle = own.place(0.5 * (panels[0] + panels[panels.len() - 1]));
-        let beside = |share: f64| {
+        let density_over_width = |share: f64| {
             let x = of_parent + share * (middle - of_parent);
             row[parent] = x;
             let law = law.at(&row).ok()?;
             let panels = law.panels();
             let ends = [panels[0], panels[panels.len() - 1]].map(|u| law.place(u));
-            Some(((ends[1] - ends[0]) / share, own.pdf(x)))
+            Some(own.pdf(x) / (ends[1] - ends[0]))
         };
-        let is_certain = match [1e-6, 1e-9].map(beside) {
-            [Some(far), Some(near)] => {
-                near.0 < far.0 * (1.0 + PROPORTIONAL) && near.1 > far.1 * (1.0 - PROPORTIONAL)
+        let given_centre = match [1e-6, 1e-9].map(density_over_width) {
+            [Some(far), Some(near)] if near <= far * (1.0 + PROPORTIONAL) => GivenCentre::Law,
+            [Some(far), Some(near)] if near >= 1e3 * far * (1.0 - PROPORTIONAL) => {
+                GivenCentre::Place
             }
-            _ => false,
+            _ => GivenCentre::Unknown,
         };
-        Some(Vanishing { centre, parent, of_parent, is_certain })
+        Some(Vanishing { centre, parent, of_parent, given_centre })
     }
 
     /// As [`Self::laws_of`], with what is known.
@@ -1798,7 +1818,7 @@ mod tests {
         let ln = |x: f64| -x.ln();
         const LN_4: f64 = 2.0 * std::f64::consts::LN_2;
         type Densities = [(f64, f64); 3];
-        let cases: [(&str, &str, Densities); 6] = [
+        let cases: [(&str, &str, Densities); 8] = [
             ("uniform(0, 1)", "uniform(0, x1)", [1e-12, 0.3, 0.999].map(|x| (x, ln(x)))),
             (
                 "uniform(0, 1)",
@@ -1809,6 +1829,8 @@ mod tests {
             ("exponential(1)", "uniform(0, x1)", [(1e-9, e1[0]), (0.5, e1[1]), (1.0, e1[2])]),
             ("uniform(0, 1)", "exponential(1/x1)", [(1e-9, e1[0]), (0.5, e1[1]), (1.0, e1[2])]),
             ("uniform(0, 1)", "triangular(0, x1, 2*x1)", [0.25, 0.5, 1.0].map(|x| (x, LN_4 - x))),
+            ("uniform(0, 1)", "uniform(x1, 2*x1)", [0.01, 0.4, 1.0].map(|x| (x, 0.5 * LN_4))),
+            ("beta(2, 1)", "uniform(x1, 2*x1)", [0.01, 0.4, 1.0].map(|x| (x, x))),
         ];
         for (parent, child, densities) in cases {
             let network = network(&[parent, child], &[0, 1]);
@@ -1865,11 +1887,12 @@ mod tests {
                 "{child}"
             );
         }
-        for (parent, child) in
-            [("beta(2, 1)", "uniform(0, x1)"), ("uniform(0, 1)", "uniform(0, sqrt(x1))")]
-        {
-            let law = of(parent, child).conditional(0, &[(1, 0.0)]);
-            assert!(place(&*law).is_none() && !law.pdf(0.5).is_finite(), "{child}");
+        let law = of("uniform(0, 1)", "uniform(0, sqrt(x1))").conditional(0, &[(1, 0.0)]);
+        assert!(place(&*law).is_none() && !law.pdf(0.5).is_finite());
+        // 2 x1 over x1 is the same everywhere.
+        let law = of("beta(2, 1)", "uniform(0, x1)").conditional(0, &[(1, 0.0)]);
+        for x in [1e-6, 0.5, 0.9] {
+            close(law.pdf(x), 1.0, 1e-11);
         }
     }
 
