@@ -996,11 +996,11 @@ struct Vanishing {
 /// over the width of the node's law, beside the parent's own place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum GivenCentre {
-    /// What is integrated is bounded: the law is as anywhere.
+    /// A bounded integrand: the law is as anywhere.
     Law,
-    /// The integral is infinite: the parent is at its place.
+    /// An infinite integral: the parent is at its place.
     Place,
-    /// It is hard to tell.
+    /// Neither for certain.
     Unknown,
 }
 
