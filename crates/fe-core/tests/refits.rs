@@ -68,7 +68,7 @@ fn band(
     learn: &(dyn Fn(&[usize], u64) -> Learned + Sync),
 ) -> fe_core::Result<ConfidenceBand> {
     let refitting = Refitting::from_settings(name, settings)?.expect("a band from refits");
-    let refits = refitting.options().fit(data, learn)?;
+    let refits = refitting.options().fit(data, learn, false)?;
     let all: Vec<usize> = (0..data.len()).collect();
     let model = learn(&all, 0).unwrap();
     let mut effects = refitting.estimate(data, &*model, 0, &refits)?;
@@ -178,8 +178,8 @@ fn refits_do_not_depend_on_their_number() {
             seen.lock().unwrap().push((seed, rows.to_vec()));
             bent(&data)(rows, seed)
         };
-        let options = RefitOptions { resampling: Scheme::Bootstrap, refits, seed: 1 };
-        options.fit(&data, &learn).unwrap();
+        let options = RefitOptions { resampling: Some(Scheme::Bootstrap), refits, seed: 1 };
+        options.fit(&data, &learn, false).unwrap();
         let mut seen = seen.into_inner().unwrap();
         seen.sort();
         seen
@@ -234,7 +234,7 @@ fn all_refits_have_the_bins_of_the_estimate() {
         let settings = Settings { binning: Some(binning.to_owned()), ..refit() };
         let refitting = Refitting::from_settings(name, &settings).unwrap().unwrap();
         let learn = bent(&data);
-        let refits = refitting.options().fit(&data, &learn).unwrap();
+        let refits = refitting.options().fit(&data, &learn, false).unwrap();
         let model = learn(&(0..90).collect::<Vec<_>>(), 0).unwrap();
         let effect = refitting.estimate(&data, &*model, 0, &refits).unwrap().remove(0);
         let plain = Settings { band: None, refits: None, ..settings };
@@ -350,7 +350,7 @@ fn permutations_reject_as_often_as_they_say() {
             let learn = |data: &Dataset, seed: u64| line(data, &y)(&all, seed);
             let refitting = pdp(dataset);
             let mut found = {
-                let refits = refitting.options().fit(&data, &line(&data, &y)).unwrap();
+                let refits = refitting.options().fit(&data, &line(&data, &y), false).unwrap();
                 let model = learn(&data, 0).unwrap();
                 let effects = refitting.estimate(&data, &*model, 0, &refits).unwrap();
                 effects.into_iter().next().unwrap().confidence.unwrap()
@@ -426,9 +426,9 @@ fn what_cannot_be_refitted_is_refused() {
             2 => Err("no luck".to_owned()),
             _ => bent(&data)(rows, seed),
         };
-    let options = RefitOptions { resampling: Scheme::Bootstrap, refits: 5, seed: 0 };
+    let options = RefitOptions { resampling: Some(Scheme::Bootstrap), refits: 5, seed: 0 };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let said = pool.install(|| options.fit(&data, &failing).err().unwrap().to_string());
+    let said = pool.install(|| options.fit(&data, &failing, false).err().unwrap().to_string());
     assert!(said.contains("refit 3 of 5") && said.contains("no luck"), "{said}");
 }
 

@@ -50,7 +50,7 @@ fn surface(
     learn: &(dyn Fn(&[usize], u64) -> Learned + Sync),
 ) -> fe_core::Result<Surface> {
     let refitting = refitting(name, settings)?;
-    let refits = refitting.options().fit(data, learn)?;
+    let refits = refitting.options().fit(data, learn, false)?;
     let model = learn(&(0..data.len()).collect::<Vec<_>>(), 0).unwrap();
     Ok(refitting.estimate(data, &*model, [0, 1], &refits)?.remove(0))
 }
@@ -214,7 +214,7 @@ fn tests_of_no_interaction_reject_as_often_as_they_say() {
                 ..interaction()
             };
             let refitting = refitting("pdp", &settings).unwrap();
-            let refits = refitting.options().fit(&data, &learn).unwrap();
+            let refits = refitting.options().fit(&data, &learn, false).unwrap();
             let all = learn_target(&target, 0).unwrap();
             let found = refitting.estimate(&data, &*all, [0, 1], &refits).unwrap().remove(0);
             let mut band = found.confidence.unwrap();

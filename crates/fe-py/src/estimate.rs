@@ -6,7 +6,8 @@ use fe_bench::study::AxisSource;
 use fe_core::data::LevelNames;
 use fe_core::estimator::pair;
 use fe_core::indices::{Index, IndexOptions};
-use fe_core::refits::{PairRefitting, RefitOptions, Refits, Refitting};
+use fe_core::model::Model;
+use fe_core::refits::{PairRefitting, RefitOptions, Refits, Refitting, has_steps};
 use fe_core::settings::BandKind;
 use fe_core::{AxisChoice, Dataset, FeatureKind, Settings, estimator, preset};
 use ndarray::Array2;
@@ -196,7 +197,7 @@ impl<'a, 'py> Learner<'a, 'py> {
     fn run<T: Send>(
         &self,
         (py, data): (Python<'_>, &Dataset),
-        options: RefitOptions,
+        (options, has_steps): (RefitOptions, bool),
         work: impl FnOnce(&Refits, &Fits) -> fe_core::Result<T> + Send,
     ) -> PyResult<T> {
         let Self { fit, given, target, batch } = self;
@@ -206,10 +207,15 @@ impl<'a, 'py> Learner<'a, 'py> {
                 let own: Vec<f64> = rows.iter().map(|&row| target[row]).collect();
                 fits.fit(&data.select(rows), &own)
             };
-            work(&options.fit(data, &learn)?, fits)
+            work(&options.fit(data, &learn, has_steps)?, fits)
         });
         found?.map_err(Raise::raise)
     }
+}
+
+/// True if a model is a step function, as far as that matters: where no scheme is asked for.
+fn steps(options: RefitOptions, model: &dyn Model, data: &Dataset) -> fe_core::Result<bool> {
+    if options.resampling.is_some() { Ok(false) } else { has_steps(model, data) }
 }
 
 fn without_refits() -> fe_core::Error {
@@ -225,16 +231,17 @@ fn refitted(
 ) -> PyResult<Vec<Effect>> {
     let Prepared { subject, data, .. } = &mut prepared;
     let data = &*data;
-    let effects = calls::run(py, subject, data, |model| {
+    let Some((_, first)) = all.first() else { return Ok(Vec::new()) };
+    let options = first.options();
+    let estimated = calls::run(py, subject, data, |model| {
         let estimate = |(feature, refitting): &(usize, Refitting)| {
             refitting.estimator().estimate(data, model, *feature)
         };
-        estimator::each_feature(all, estimate)
+        Ok((estimator::each_feature(all, estimate)?, steps(options, model, data)?))
     })?;
-    let effects = effects.map_err(Raise::raise)?;
-    let Some((_, first)) = all.first() else { return Ok(Vec::new()) };
+    let (effects, has_steps) = estimated.map_err(Raise::raise)?;
     let target = &learner.target;
-    let effects = learner.run((py, data), first.options(), |refits, fits| {
+    let effects = learner.run((py, data), (options, has_steps), |refits, fits| {
         let learn = |permuted: &Dataset, _: u64| fits.fit(permuted, target);
         let mut banded = Vec::new();
         for ((feature, refitting), outputs) in all.iter().zip(effects) {
@@ -266,16 +273,18 @@ fn refitted_pair(
 ) -> PyResult<Vec<Surface>> {
     let Prepared { subject, data, .. } = &mut prepared;
     let data = &*data;
-    let surfaces = calls::run(py, subject, data, |model| {
-        refitting.estimator().estimate(data, model, features)
+    let options = refitting.options();
+    let estimated = calls::run(py, subject, data, |model| {
+        let surfaces = refitting.estimator().estimate(data, model, features)?;
+        Ok((surfaces, steps(options, model, data)?))
     })?;
-    let mut surfaces = surfaces.map_err(Raise::raise)?;
+    let (mut surfaces, has_steps) = estimated.map_err(Raise::raise)?;
     let target = &learner.target;
     let additive = match refitting.is_permuted() {
         true => Some(fe_models::additive_fit(data, target).map_err(|e| e.to_string().raise())?),
         false => None,
     };
-    let found = learner.run((py, data), refitting.options(), |refits, fits| {
+    let found = learner.run((py, data), (options, has_steps), |refits, fits| {
         let learn = |target: &[f64], _: u64| fits.fit(data, target);
         for surface in &mut surfaces {
             let mut band = refitting.band(surface, data, refits)?;

@@ -36,7 +36,9 @@ impl<'a> RefitsOfTask<'a> {
             let seed = task.address(|address| address.refits(options.seed)).next_u64();
             let learn = model.learner.on(data, target);
             let options = RefitOptions { seed, ..options };
-            caught(|| options.fit(data, &learn).map_err(|e| e.to_string()))
+            caught(|| {
+                options.fit(data, &learn, model.learner.has_steps()).map_err(|e| e.to_string())
+            })
         };
         let mut all = Vec::new();
         let models: &'a [Explained] = &task.fitting.models;

@@ -24,6 +24,7 @@ pub(crate) use means::{InstanceValues, MeanSample};
 pub(crate) use refit::OverRefits;
 pub(crate) use request::BandRequest;
 pub use uncertainty::Uncertainty;
+pub(crate) use uncertainty::degrees_of_sum;
 
 use crate::error::Result;
 

@@ -20,7 +20,7 @@ const DRAWS: usize = 2000;
 const BLOCK: usize = 250;
 
 /// Most places that are simulated along a curve.
-const MOST_SIMULATED: usize = 64;
+const MOST_SIMULATED: usize = 128;
 
 /// The same along each side of a surface.
 const MOST_ON_A_SIDE: usize = 20;
@@ -58,15 +58,13 @@ impl Uncertainty {
         Self { factor, degrees }
     }
 
-    /// From independent columns of F, each known with its own degrees of freedom: those of the sum
-    /// are (Σ v)² / Σ v²/ν (Welch 1947, Satterthwaite 1946).
+    /// From independent columns of F, each known with its own degrees of freedom, of which those of the sum follow
+    /// (Welch 1947, Satterthwaite 1946).
     #[must_use]
     pub fn of_columns(factor: DMatrix<f64>, degrees: &[f64]) -> Self {
         let of_row = |row: usize| {
-            let squares = factor.row(row).iter().map(|f| f * f).collect::<Vec<f64>>();
-            let sum: f64 = squares.iter().sum();
-            let parts: f64 = squares.iter().zip(degrees).map(|(v, df)| v * v / df).sum();
-            if parts > 0.0 { sum * sum / parts } else { f64::INFINITY }
+            let variances = factor.row(row).into_iter().map(|f| f * f);
+            degrees_of_sum(variances.zip(degrees.iter().copied()))
         };
         let degrees = (0..factor.nrows()).map(of_row).collect();
         Self { factor, degrees }
@@ -227,18 +225,26 @@ impl Uncertainty {
         let work = |draws: std::ops::Range<usize>| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             random.set_stream((draws.start / BLOCK) as u64);
-            let draw = |_| {
-                let z: DVector<f64> = DVector::from_iterator(
-                    scaled.ncols(),
-                    StandardNormal.sample_iter(&mut random).take(scaled.ncols()),
-                );
-                (&scaled * z).amax()
-            };
-            Ok::<Vec<f64>, Infallible>(draws.map(draw).collect())
+            // All at once: a product of matrices takes a fraction of the time of one by one.
+            let count = scaled.ncols() * draws.len();
+            let z = StandardNormal.sample_iter(&mut random).take(count);
+            let z = DMatrix::from_iterator(scaled.ncols(), draws.len(), z);
+            let curves = &scaled * z;
+            Ok::<Vec<f64>, Infallible>(curves.column_iter().map(|curve| curve.amax()).collect())
         };
         let Ok(()) = fold_blocks(DRAWS, BLOCK, work, |block| extremes.extend(block));
         extremes
     }
+}
+
+/// The degrees of freedom of a sum of variances v, each known with its own ν: (Σ v)² / Σ v²/(ν + 2) − 2 (Welch 1947).
+/// The square of a variance that is known with ν degrees of freedom is too large by 1 + 2/ν on average, which
+/// Satterthwaite's (Σ v)² / Σ v²/ν (1946) does not know: of many variances of few instances it makes too few.
+pub(crate) fn degrees_of_sum(parts: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (sum, squares) = parts.fold((0.0, 0.0), |(sum, squares), (variance, degrees)| {
+        (sum + variance, squares + variance * variance / (degrees + 2.0))
+    });
+    if squares > 0.0 { sum * sum / squares - 2.0 } else { f64::INFINITY }
 }
 
 /// Standard errors up to this, beside others, are rounding.

@@ -6,7 +6,7 @@
 use nalgebra::DMatrix;
 
 use super::Observation;
-use crate::confidence::{MOST_HELD, Purpose, Replicate, Resampling, Uncertainty};
+use crate::confidence::{MOST_HELD, Purpose, Replicate, Resampling, Uncertainty, degrees_of_sum};
 use crate::data::{Dataset, Levels};
 use crate::effect::Effect;
 use crate::error::{Error, Result};
@@ -221,19 +221,11 @@ impl<'a> LevelMeans<'a> {
         let degrees = (0..m).map(|i| {
             let of_level = |j: usize| (own[(i, j)].powi(2), means.at[j].weight - 1.0);
             let rest = covariance[(i, i)] - (0..m).map(|j| of_level(j).0).sum::<f64>();
-            welch((0..m).map(of_level).chain([(rest.max(0.0), total - 1.0)]))
+            degrees_of_sum((0..m).map(of_level).chain([(rest.max(0.0), total - 1.0)]))
         });
         let degrees = degrees.collect();
         Ok(Uncertainty::of_covariance(covariance, degrees))
     }
-}
-
-/// The degrees of freedom of a sum of variances, each known with its own (Welch 1947, Satterthwaite 1946).
-fn welch(parts: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (sum, squares) = parts.fold((0.0, 0.0), |(sum, squares), (variance, degrees)| {
-        (sum + variance, squares + variance * variance / degrees)
-    });
-    if squares > 0.0 { sum * sum / squares } else { f64::INFINITY }
 }
 
 impl Resampling for LevelMeans<'_> {

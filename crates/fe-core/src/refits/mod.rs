@@ -9,9 +9,11 @@
 
 mod pairs;
 mod permutation;
+mod steps;
 
 pub use pairs::PairRefitting;
 pub use permutation::{AdditiveFit, LearnFrom, LearnTarget, PermutationTest};
+pub use steps::has_steps;
 
 use crate::confidence::{BandRequest, OverRefits};
 use crate::data::{AxisChoice, Dataset};
@@ -44,14 +46,15 @@ pub type Learn<'a> = dyn Fn(&[usize], u64) -> Result<RefittedModel, String> + Sy
 /// use fe_core::{Settings, refits::RefitOptions, settings::BandKind};
 /// let settings = Settings { band: Some(BandKind::Refit), refits: Some(20), ..Settings::default() };
 /// let options = RefitOptions::from_settings(&settings)?.unwrap();
-/// assert_eq!((options.refits, options.resampling.to_string()), (20, "bootstrap".to_owned()));
+/// assert_eq!((options.refits, options.scheme(false).to_string()), (20, "bootstrap".to_owned()));
+/// assert_eq!(options.scheme(true).to_string(), "subsample:0.5");
 /// assert_eq!(RefitOptions::from_settings(&Settings::default())?, None);
 /// # Ok::<(), fe_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RefitOptions {
-    /// The scheme by which rows are drawn.
-    pub resampling: Scheme,
+    /// The scheme by which rows are drawn, where it is asked for.
+    pub resampling: Option<Scheme>,
     /// Number of refits, m.
     pub refits: usize,
     /// The seed of all that is drawn.
@@ -67,11 +70,13 @@ impl RefitOptions {
         if settings.band != Some(BandKind::Refit) {
             return Ok(None);
         }
-        let resampling = settings.resampling.unwrap_or(Scheme::Bootstrap);
+        let resampling = settings.resampling;
         let usual = match resampling {
             // Whole rounds.
-            Scheme::CrossValidation(folds) => DEFAULT_REFITS.div_ceil(folds).saturating_mul(folds),
-            Scheme::Bootstrap | Scheme::Subsample(_) => DEFAULT_REFITS,
+            Some(Scheme::CrossValidation(folds)) => {
+                DEFAULT_REFITS.div_ceil(folds).saturating_mul(folds)
+            }
+            _ => DEFAULT_REFITS,
         };
         let refits = settings.refits.unwrap_or(usual);
         if !(2..=MOST_REFITS).contains(&refits) {
@@ -87,25 +92,37 @@ impl RefitOptions {
         Ok(Some(Self { resampling, refits, seed }))
     }
 
+    /// The scheme by which rows are drawn, of a learner whose models are step functions or not: where none is asked for, half
+    /// of the rows for those that are, a bootstrap for others. A bootstrap tells too little of how uncertain the places of
+    /// steps are: a row that was drawn twice stays on its own side of any step.
+    #[must_use]
+    pub fn scheme(&self, has_steps: bool) -> Scheme {
+        let usual = if has_steps { Scheme::HALF } else { Scheme::Bootstrap };
+        self.resampling.unwrap_or(usual)
+    }
+
     /// Refuses numbers of rows to which this cannot be done.
     ///
     /// # Errors
     /// [`Error::Incompatible`] with the reason.
     pub fn check(&self, rows: usize) -> Result<()> {
-        self.resampling.check(rows, self.refits).map_err(Error::Incompatible)
+        // A bootstrap needs more rows than half-samples do.
+        self.scheme(false).check(rows, self.refits).map_err(Error::Incompatible)
     }
 
-    /// Refits a learner to resamples of the rows. What is drawn depends on the seed and the number of each refit alone.
+    /// Refits a learner, whose models are step functions or not, to resamples of the rows. What is drawn depends on the
+    /// seed and the number of each refit alone.
     ///
     /// # Errors
     /// As [`RefitOptions::check`], and [`Error::Incompatible`] with the reason of the first refit that fails.
-    pub fn fit(&self, data: &Dataset, learn: &Learn<'_>) -> Result<Refits> {
+    pub fn fit(&self, data: &Dataset, learn: &Learn<'_>, has_steps: bool) -> Result<Refits> {
         self.check(data.len())?;
+        let scheme = self.scheme(has_steps);
         let mut all = Vec::with_capacity(self.refits);
         let one = |number: std::ops::Range<usize>| {
             interrupt::check();
             let number = number.start;
-            let resample = self.resampling.resample(data.len(), self.seed, number);
+            let resample = scheme.resample(data.len(), self.seed, number);
             let model = learn(&resample.fit, resample.seed).map_err(|reason| {
                 let of = format!("refit {} of {}", number + 1, self.refits);
                 Error::Incompatible(format!("{of} to a resample of the rows failed: {reason}"))
@@ -119,7 +136,7 @@ impl RefitOptions {
             })
         };
         fold_blocks(self.refits, 1, one, |refit: Refit| all.push(refit))?;
-        Ok(Refits { options: *self, all })
+        Ok(Refits { options: *self, scheme, all })
     }
 }
 
@@ -134,6 +151,7 @@ struct Refit {
 /// A learner as it was fitted to resamples of the rows.
 pub struct Refits {
     options: RefitOptions,
+    scheme: Scheme,
     all: Vec<Refit>,
 }
 
@@ -177,7 +195,7 @@ impl Refits {
     }
 
     fn record(&self, correction: Correction) -> RefitRecord {
-        let RefitOptions { refits, resampling, .. } = self.options;
+        let (refits, resampling) = (self.options.refits, self.scheme);
         let (fitted_rows, left_out_rows) = self.sizes();
         let variance_factor = match (correction, resampling) {
             (Correction::NadeauBengio, _) => 1.0 / refits as f64 + left_out_rows / fitted_rows,
@@ -218,7 +236,7 @@ impl Refits {
 /// };
 /// let settings = Settings { band: Some(BandKind::Refit), grid: Some(3), ..Settings::default() };
 /// let refitting = Refitting::from_settings("pdp", &settings)?.unwrap();
-/// let refits = refitting.options().fit(&data, &learn)?;
+/// let refits = refitting.options().fit(&data, &learn, false)?;
 /// let all = learn(&(0..40).collect::<Vec<_>>(), 0).unwrap();
 /// let effect = &refitting.estimate(&data, &*all, 0, &refits)?[0];
 /// let band = effect.confidence.as_ref().unwrap();

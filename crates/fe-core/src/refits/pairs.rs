@@ -31,7 +31,7 @@ use crate::settings::{Centring, Correction, Settings};
 /// };
 /// let settings = Settings { band: Some(BandKind::Refit), bins: Some(2), ..Settings::default() };
 /// let refitting = PairRefitting::from_settings("ale", [&settings, &settings])?.unwrap();
-/// let refits = refitting.options().fit(&data, &learn)?;
+/// let refits = refitting.options().fit(&data, &learn, false)?;
 /// let all = learn(&(0..60).collect::<Vec<_>>(), 0).unwrap();
 /// let surface = &refitting.estimate(&data, &*all, [0, 1], &refits)?[0];
 /// let record = surface.confidence.as_ref().unwrap().record.refits.as_ref().unwrap();

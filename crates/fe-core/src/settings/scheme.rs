@@ -48,6 +48,9 @@ pub struct Resample {
 }
 
 impl Scheme {
+    /// Half of the rows, drawn without replacement.
+    pub const HALF: Self = Self::Subsample(0.5);
+
     pub(super) const ALLOWED: &'static str =
         "bootstrap, subsample or subsample:SHARE, cv or cv:FOLDS";
 

@@ -176,7 +176,9 @@ settings! {
     ],
     /// The rows of each refit, the others being left out: bootstrap (as many, drawn with replacement), subsample:SHARE
     /// (without) or cv:FOLDS (all but a fold)
-    resampling: Scheme [value("HOW"), heading(Heading::Bands), default("bootstrap")],
+    resampling: Scheme [
+        value("HOW"), heading(Heading::Bands), default("bootstrap; subsample:0.5 of trees, as gbdt"),
+    ],
     /// What the variance over refits is multiplied by: jackknife (n_train/n_test, or 1 with replacement, around the effect
     /// of the model of all rows) or nadeau-bengio (1/m + n_test/n_train, around the mean over refits)
     correction: Correction [value("HOW"), heading(Heading::Bands), default("jackknife")],

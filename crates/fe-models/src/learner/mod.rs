@@ -71,7 +71,7 @@ pub struct LearnerInfo {
     /// Its task.
     pub task: Task,
     /// True if its fits are step functions: a bootstrap of the rows tells too little of how uncertain the places
-    /// of the steps are, subsamples tell it.
+    /// of the steps are, half-samples tell it.
     pub has_steps: bool,
     /// Its options, in canonical order.
     pub options: &'static [OptionInfo],
@@ -111,6 +111,7 @@ pub fn info(name: &str) -> Result<&'static LearnerInfo> {
 pub struct Learner {
     name: &'static str,
     task: Task,
+    has_steps: bool,
     options: String,
     method: Box<dyn Fit>,
 }
@@ -125,7 +126,8 @@ impl Learner {
         let info = info(name)?;
         let mut options = Options::new(info.name, info.options, set)?;
         let method = (info.build)(&mut options)?;
-        Ok(Self { name: info.name, task: info.task, options: options.canonical(), method })
+        let LearnerInfo { name, task, has_steps, .. } = *info;
+        Ok(Self { name, task, has_steps, options: options.canonical(), method })
     }
 
     /// Its name.
@@ -138,6 +140,12 @@ impl Learner {
     #[must_use]
     pub fn task(&self) -> Task {
         self.task
+    }
+
+    /// True if the models it fits are step functions ([`LearnerInfo::has_steps`]).
+    #[must_use]
+    pub fn has_steps(&self) -> bool {
+        self.has_steps
     }
 
     /// All its options in canonical order, as `key=value;…`.

@@ -344,14 +344,14 @@ impl Source {
         match rows.target {
             Some(target) => {
                 let (learner, data, target) = (Learner::new(name, set)?, rows.data, target.values);
-                let has_steps = fe_models::info(name)?.has_steps;
-                if has_steps && options.resampling == Scheme::Bootstrap {
+                let has_steps = learner.has_steps();
+                if has_steps && options.resampling == Some(Scheme::Bootstrap) {
                     say!(
-                        "{name}: a bootstrap tells too little of where steps are; --resampling subsample:0.5 makes \
-                         bands that hold more often"
+                        "{name}: a bootstrap tells too little of where steps are; half of the rows, which are taken \
+                         without --resampling, make bands that hold more often"
                     );
                 }
-                let refits = options.fit(&data, &learner.on(&data, &target))?;
+                let refits = options.fit(&data, &learner.on(&data, &target), has_steps)?;
                 Ok(Refitted { refits, learner, data, target })
             }
             _ => Err(Error::Argument("--band refit needs a learner and a target".to_owned())),
