@@ -88,16 +88,20 @@ fn all_learners_have_bands() {
 
 /// A bootstrap is not what tells where trees split.
 #[test]
-fn half_samples_are_advised_for_steps_alone() {
-    let advised = |further: &[&str]| {
+fn half_of_the_rows_are_what_steps_are_refitted_to() {
+    let said = |further: &[&str]| {
         let small = ["--refits", "4", "--bins", "4", "--set", "n_estimators=5"];
         let options = if further[0] == "gbdt" { &small[..] } else { &small[..4] };
         let model = [&["--model"], further, options].concat();
-        answer(&of_iris(&model)).1.contains("--resampling subsample:0.5")
+        let (effects, message) = answer_and_messages(&of_iris(&model));
+        let scheme = effects[0]["confidence"]["record"]["refits"]["resampling"].clone();
+        (scheme.as_str().unwrap().to_owned(), message.contains("tells too little"))
     };
-    assert!(advised(&["gbdt"]));
-    assert!(!advised(&["gbdt", "--resampling", "subsample:0.5"]));
-    assert!(!advised(&["linear"]));
+    assert_eq!(said(&["gbdt"]), ("subsample:0.5".to_owned(), false));
+    assert_eq!(said(&["gbdt", "--resampling", "bootstrap"]), ("bootstrap".to_owned(), true));
+    assert_eq!(said(&["gbdt", "--resampling", "cv:2"]), ("cv:2".to_owned(), false));
+    assert_eq!(said(&["linear"]), ("bootstrap".to_owned(), false));
+    assert_eq!(said(&["linear", "--resampling", "subsample"]), ("subsample".to_owned(), false));
 }
 
 #[test]

@@ -164,6 +164,26 @@ fn bands_depend_on_nothing_but_the_seed() {
     assert_ne!(on(1, 0), on(1, 1));
 }
 
+/// Which rows are drawn where no scheme is asked for depends on whether models have steps.
+#[test]
+fn steps_are_refitted_to_half_of_the_rows() {
+    let data = sample(60, 2);
+    let drawn = |resampling: Option<Scheme>, has_steps: bool| {
+        let seen = std::sync::Mutex::new(Vec::new());
+        let learn = |rows: &[usize], seed: u64| {
+            seen.lock().unwrap().push(rows.len());
+            bent(&data)(rows, seed)
+        };
+        let options = RefitOptions { resampling, refits: 2, seed: 1 };
+        options.fit(&data, &learn, has_steps).unwrap();
+        seen.into_inner().unwrap()
+    };
+    assert_eq!(drawn(None, true), [30, 30]);
+    assert_eq!(drawn(None, false), [60, 60]);
+    assert_eq!(drawn(Some(Scheme::Subsample(0.1)), true), [6, 6]);
+    assert_eq!(drawn(Some(Scheme::Bootstrap), true), [60, 60]);
+}
+
 /// The first refits are the same, however many there are.
 #[test]
 fn refits_do_not_depend_on_their_number() {

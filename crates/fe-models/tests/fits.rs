@@ -39,6 +39,17 @@ fn rows(data: &Dataset) -> Array2<f64> {
     Array2::from_shape_fn((data.len(), data.dimension()), |(i, s)| data.feature(s)[i])
 }
 
+/// What learners declare, and what the answers of their models tell.
+#[test]
+fn models_have_steps_where_their_learner_says_so() {
+    let (data, y) = curved(80, 3, 5);
+    for (name, learner) in all() {
+        let model = learner.fit(&data, &target_for(&learner, &y), 1).unwrap();
+        let found = fe_core::refits::has_steps(model.as_ref(), &data).unwrap();
+        assert_eq!(found, learner.has_steps(), "{name}");
+    }
+}
+
 fn dataset(rows: &Array2<f64>) -> Dataset {
     Dataset::from_rows(&rows.view()).unwrap()
 }

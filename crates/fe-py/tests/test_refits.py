@@ -51,6 +51,33 @@ def test_all_features_share_the_refits_and_are_permuted_by_themselves():
     assert [effect.band["record"]["refits"]["p_permuted"] for effect in found] == [0.05, 0.05]
 
 
+def stump(X, y):
+    """The best of a few splits of the first feature."""
+    splits = np.linspace(0.1, 0.9, 9)
+    errors = [np.var(y[X[:, 0] < at]) * (X[:, 0] < at).mean() + np.var(y[X[:, 0] >= at]) * (X[:, 0] >= at).mean() for at in splits]
+    at = splits[np.argmin(errors)]
+    low, high = y[X[:, 0] < at].mean(), y[X[:, 0] >= at].mean()
+    return lambda X: np.where(X[:, 0] < at, low, high)
+
+
+def test_models_with_steps_are_refitted_to_half_of_the_rows():
+    X, y = sample()
+    rows = []
+
+    def fit(X, y):
+        rows.append(len(X))
+        return stump(X, y)
+
+    def scheme(learn, **further):
+        found = fe.pdp(X, learn(X, y), 1, fit=learn, y=y, **REFIT, **further)
+        return found.band["record"]["refits"]["resampling"]
+
+    assert scheme(fit) == "subsample:0.5"
+    assert rows == [80] + [40] * 12
+    assert scheme(fit, resampling="bootstrap") == "bootstrap"
+    assert scheme(least_squares) == "bootstrap"
+
+
 def test_pairs_are_tested_for_an_interaction():
     X, y = sample()
     model = least_squares(X, y)

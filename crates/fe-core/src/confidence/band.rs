@@ -119,15 +119,16 @@ pub(super) fn analytic(
     curve: &[f64],
     sides: &[usize],
 ) -> Result<Values> {
-    let errors = uncertainty.standard_errors();
     let tail = 1.0 - request.level;
     let pointwise = uncertainty.quantiles(tail)?;
     let critical = uncertainty.thinned(sides).critical_value(request.level, request.seed)?;
     let simultaneous = uncertainty.quantiles(uncertainty::two_sided_tail(critical))?;
     let degrees = uncertainty.degrees().iter().copied().fold(f64::INFINITY, f64::min);
+    let (pointwise, simultaneous) =
+        (uncertainty.half_widths(&pointwise), uncertainty.half_widths(&simultaneous));
     Ok(Values {
-        pointwise: around(curve, |i| pointwise[i] * errors[i]),
-        simultaneous: Some(around(curve, |i| simultaneous[i] * errors[i])),
+        pointwise: around(curve, |i| pointwise[i]),
+        simultaneous: Some(around(curve, |i| simultaneous[i])),
         failed: 0,
         least_degrees: Some(degrees).filter(|degrees| degrees.is_finite()),
         critical_value: Some(critical),

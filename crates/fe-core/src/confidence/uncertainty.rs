@@ -28,6 +28,9 @@ const MOST_ON_A_SIDE: usize = 20;
 /// Student's t with more degrees of freedom is normal to five digits.
 const MOST_DEGREES: f64 = 1e5;
 
+/// Standard errors by which what is no chance moves a curve at most.
+const MOST_OF_A_BOUND: f64 = 2.0;
+
 /// Variances count as equal from this ratio on.
 const EQUAL: f64 = 1.0 - 1e-6;
 
@@ -48,6 +51,8 @@ const ROUNDING: f64 = 1e-13;
 pub struct Uncertainty {
     factor: DMatrix<f64>,
     degrees: Vec<f64>,
+    /// At each place the root of the variance that stands for what is no chance; nothing where there is none anywhere.
+    bounds: Vec<f64>,
 }
 
 impl Uncertainty {
@@ -55,7 +60,7 @@ impl Uncertainty {
     #[must_use]
     pub fn new(factor: DMatrix<f64>, degrees: Vec<f64>) -> Self {
         debug_assert_eq!(factor.nrows(), degrees.len());
-        Self { factor, degrees }
+        Self { factor, degrees, bounds: Vec::new() }
     }
 
     /// From independent columns of F, each known with its own degrees of freedom, of which those of the sum follow
@@ -67,7 +72,22 @@ impl Uncertainty {
             degrees_of_sum(variances.zip(degrees.iter().copied()))
         };
         let degrees = (0..factor.nrows()).map(of_row).collect();
-        Self { factor, degrees }
+        Self::new(factor, degrees)
+    }
+
+    /// From independent columns of F and further ones, all with their own degrees of freedom in this order. The further ones
+    /// are of what is no chance but is not known: the curve is off by no more than two of their standard errors, however sure
+    /// a band is to be.
+    pub(crate) fn of_chance_and_bounds(
+        chance: DMatrix<f64>,
+        bounds: &DMatrix<f64>,
+        degrees: &[f64],
+    ) -> Self {
+        let known = chance.ncols();
+        let mut factor = chance.resize_horizontally(known + bounds.ncols(), 0.0);
+        factor.columns_mut(known, bounds.ncols()).copy_from(bounds);
+        let bounds = bounds.row_iter().map(|row| row.norm()).collect();
+        Self { bounds, ..Self::of_columns(factor, degrees) }
     }
 
     /// From a covariance matrix, G × G; the factor is found by Cholesky's method with pivots, which
@@ -77,7 +97,7 @@ impl Uncertainty {
         let places = covariance.nrows();
         if covariance.iter().any(|value| !value.is_finite()) {
             // What is too large for a number must not pass for certain.
-            return Self { factor: DMatrix::from_element(places, 1, f64::NAN), degrees };
+            return Self::new(DMatrix::from_element(places, 1, f64::NAN), degrees);
         }
         let original: Vec<f64> = covariance.diagonal().iter().copied().collect();
         let largest = original.iter().copied().fold(0.0, f64::max);
@@ -99,7 +119,7 @@ impl Uncertainty {
         for (j, column) in columns.iter().enumerate() {
             factor.set_column(j, column);
         }
-        Self { factor, degrees }
+        Self::new(factor, degrees)
     }
 
     /// The same at no more than so many places and from no more columns than places: what is simulated costs as much as
@@ -135,6 +155,18 @@ impl Uncertainty {
     #[must_use]
     pub fn standard_errors(&self) -> Vec<f64> {
         self.factor.row_iter().map(|row| row.norm()).collect()
+    }
+
+    /// Distance of the limits of a band from the curve at each place, from so many standard errors there.
+    pub(crate) fn half_widths(&self, quantiles: &[f64]) -> Vec<f64> {
+        let half = |(i, error): (usize, f64)| match self.bounds.get(i) {
+            Some(&bound) => {
+                let by_chance = (error * error - bound * bound).max(0.0).sqrt();
+                (quantiles[i] * error).min(quantiles[i] * by_chance + MOST_OF_A_BOUND * bound)
+            }
+            None => quantiles[i] * error,
+        };
+        self.standard_errors().into_iter().enumerate().map(half).collect()
     }
 
     /// Variance of the curve at each place.
@@ -294,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn curves_at_many_places_from_many_columns_are_simulated_at_few_places() {
+    fn curves_at_many_places_from_many_columns_are_simulated_at_fewer_places() {
         // A random walk, seen twice after each step.
         let walk = |steps: usize| {
             let factor =
@@ -303,12 +335,42 @@ mod tests {
         };
         let (long, short) = (walk(1200), walk(32));
         let thinned = long.thinned(&[2400]);
-        assert_eq!(thinned.factor.shape(), (64, 64));
+        assert_eq!(thinned.factor.shape(), (127, 127));
         for (place, variance) in thinned.variances().into_iter().enumerate() {
-            let steps = (2400_usize.div_ceil(64) * place / 2 + 1) as f64;
+            let steps = (2400_usize.div_ceil(128) * place / 2 + 1) as f64;
             assert!((variance / steps - 1.0).abs() < 1e-9, "{place}: {variance}");
         }
+        // As many places as a band is mostly made for are all simulated.
         assert!(matches!(short.thinned(&[64]), Cow::Borrowed(_)));
+        assert_eq!(walk(200).thinned(&[400]).factor.nrows(), 100);
+        assert_eq!(walk(64).thinned(&[128]).factor.nrows(), 128);
+    }
+
+    /// Equal variances, each known with 4 degrees of freedom: those of their estimates are theirs on average, where those of
+    /// Satterthwaite are a third too few.
+    #[test]
+    fn degrees_of_freedom_of_a_sum_are_added_up_where_all_parts_are_alike() {
+        assert_eq!(degrees_of_sum([(0.3, 4.0)].into_iter()), 4.0);
+        assert_eq!(degrees_of_sum([(1.0, 4.0), (0.0, 1.0)].into_iter()), 4.0);
+        assert_eq!(degrees_of_sum([(0.0, 4.0)].into_iter()), f64::INFINITY);
+        let mut random = ChaCha8Rng::seed_from_u64(5);
+        let parts = (0..50_000).map(|_| {
+            let squares = StandardNormal.sample_iter(&mut random).take(4);
+            (squares.map(|z: f64| z * z).sum::<f64>() / 4.0, 4.0)
+        });
+        let parts: Vec<(f64, f64)> = parts.collect();
+        let found = degrees_of_sum(parts.iter().copied()) / (4.0 * parts.len() as f64);
+        assert!((found - 1.0).abs() < 0.02, "{found}");
+    }
+
+    #[test]
+    fn what_is_no_chance_counts_at_most_twice() {
+        let chance = DMatrix::from_row_slice(2, 1, &[3.0, 3.0]);
+        let bounds = DMatrix::from_row_slice(2, 1, &[4.0, 0.0]);
+        let both = Uncertainty::of_chance_and_bounds(chance, &bounds, &[f64::INFINITY; 2]);
+        assert_eq!(both.standard_errors(), [5.0, 3.0]);
+        assert_eq!(both.half_widths(&[1.0, 1.0]), [5.0, 3.0]);
+        assert_eq!(both.half_widths(&[10.0, 10.0]), [38.0, 30.0]);
     }
 
     /// Each place of a surface has a column of its own, in which there is the place.

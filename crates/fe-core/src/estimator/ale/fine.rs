@@ -416,14 +416,11 @@ impl<'a> FineCurve<'a> {
             variances: self.variances.clone(),
             positions,
         };
-        let (mut factor, mut degrees) = accumulation.columns(&self.contents);
+        let (factor, mut degrees) = accumulation.columns(&self.contents);
         degrees[..self.degrees.len()].copy_from_slice(&self.degrees);
         let (bends, of_bends) = self.bends(&places);
-        let known = factor.ncols();
-        factor = factor.resize_horizontally(known + bends.ncols(), 0.0);
-        factor.columns_mut(known, bends.ncols()).copy_from(&bends);
         degrees.extend(of_bends);
-        let uncertainty = Uncertainty::of_columns(factor, &degrees);
+        let uncertainty = Uncertainty::of_chance_and_bounds(factor, &bends, &degrees);
         Ok(Debiased { curve: accumulation.curve(), uncertainty, cells: self.widths.len() })
     }
 
