@@ -4,7 +4,8 @@
 //! With t outermost the nodes of t are the same at each x: at each of them g is a curve along y, made once for all x, so
 //! that nothing is integrated inside of an integral over both. The mean over an axis gives the variance of centred curves.
 //! That over the law gives those of Shapley values: one angle alone tells nothing of t, so that of all sets of features
-//! those with either of them are as without.
+//! those with either of them are as without. Of a region that cuts angles the difference has a density of its own, and one of them
+//! tells of it: centred curves alone are integrated so.
 
 use std::collections::HashMap;
 use std::f64::consts::TAU;
@@ -260,7 +261,7 @@ impl<'a> Turned<'a> {
     fn over_angle(&self, f: impl Fn(f64) -> Estimate) -> Estimate {
         if self.angles.iter().any(|&angle| self.engine.law().is_as_declared(angle)) {
             let (from, to) = self.term.turn();
-            let total = self.between_angles(&[from, to], |t| f(t));
+            let total = self.between_angles(&[from, to], &f);
             return total.times(1.0 / (to - from));
         }
         let ends = self.angles.map(|angle| self.engine.margin(angle).support());

@@ -501,10 +501,12 @@ impl<'a> Search<'a> {
         let mut starts: Vec<(&Line<'_>, usize)> = starts.collect();
         // The lowest first: what cannot be as low as a minimum that is known need not be followed.
         starts.sort_by(|(line, i), (other, j)| line.weighted(*i).total_cmp(&other.weighted(*j)));
-        let mut least_so_far = starts.first().map_or(f64::INFINITY, |(line, i)| line.weighted(*i));
+        let least_on_grid = starts.first().map_or(f64::INFINITY, |(line, i)| line.weighted(*i));
+        let mut least_known = least_on_grid;
         let mut followed: Vec<(usize, Minimum)> = Vec::new();
         for (line, i) in starts {
-            if !is_least(line.promise(i), least_so_far, before.value) {
+            let least = if line.is_even(i) { least_known } else { least_on_grid };
+            if !is_least(line.promise(i), least, before.value) {
                 continue;
             }
             let minimum = line.follow(i);
@@ -513,7 +515,7 @@ impl<'a> Search<'a> {
             if weighted.is_nan() {
                 return None;
             }
-            least_so_far = least_so_far.min(weighted);
+            least_known = least_known.min(weighted);
             followed.extend(line.features().map(|feature| (i, Minimum { feature, ..minimum })));
         }
         followed.sort_by_key(|(i, minimum)| (minimum.feature, *i));
@@ -704,6 +706,14 @@ impl<'a> Line<'a> {
         }
         let [low, high] = self.neighbours(i).map(|j| self.weighted(j));
         2.0 * self.weighted(i) - low.max(high)
+    }
+
+    /// True if a position is about as far from one neighbour as from the other: of a parabola a minimum beside it then is
+    /// above what it promises.
+    fn is_even(&self, i: usize) -> bool {
+        let here = self.outcomes[i].position;
+        let [low, high] = self.neighbours(i).map(|j| (self.outcomes[j].position - here).abs());
+        self.breaks.is_none() || low.max(high) <= 4.0 * low.min(high)
     }
 
     /// The minimum near a position of the grid.
