@@ -95,7 +95,7 @@ impl Engine {
         }
     }
 
-    /// What is integrated within the most that one of these may take.
+    /// An integral within the most evaluations that one of these may take.
     fn known_turned(&self, make: impl FnOnce() -> Estimate) -> Option<Estimate> {
         if self.watch.is_some() {
             return self.within_most(MOST_OF_TURNED, make);
@@ -326,7 +326,7 @@ impl<'a> Turned<'a> {
 struct Apart {
     /// Points between which the density is linear.
     knots: [f64; 4],
-    /// What the density is between the middle two.
+    /// Density between the middle two.
     top: f64,
 }
 
