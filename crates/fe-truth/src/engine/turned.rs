@@ -4,7 +4,8 @@
 //! With t outermost the nodes of t are the same at each x: at each of them g is a curve along y, made once for all x, so
 //! that nothing is integrated inside of an integral over both. The mean over an axis gives the variance of centred curves.
 //! That over the law gives those of Shapley values: one angle alone tells nothing of t, so that of all sets of features
-//! those with either of them are as without.
+//! those with either of them are as without. Of a region that cuts angles the difference has a density of its own, and one of them
+//! tells of it: centred curves alone are integrated so.
 
 use std::collections::HashMap;
 use std::f64::consts::TAU;
@@ -73,22 +74,38 @@ impl Engine {
         local: LocalQuantity,
         mean: Estimate,
     ) -> Option<Estimate> {
-        if self.terms[index].angles()?.contains(&s) {
+        let angles = self.terms[index].angles()?;
+        if matches!(local, LocalQuantity::Shapley(_)) && !self.are_whole_turns(angles) {
+            return None;
+        }
+        if angles.contains(&s) {
             let is_asked = matches!(local, LocalQuantity::Shapley(feature) if feature == s);
             let pair = self.turned_pair(index).filter(|_| is_asked)?;
-            return self
-                .within_most(MOST_OF_TURNED, || self.shapley_variance_of_angle((s, x), &pair));
+            return self.known_turned(|| self.shapley_variance_of_angle((s, x), &pair));
         }
         let turned = Turned::of(self, index, s)?;
         match local {
             LocalQuantity::Centred { feature, axis } if feature == s => {
-                self.within_most(MOST_OF_TURNED, || turned.variance(x, Some(axis), mean))
+                self.known_turned(|| turned.variance(x, Some(axis), mean))
             }
             LocalQuantity::Shapley(feature) if feature == s => {
-                self.within_most(MOST_OF_TURNED, || turned.shapley_variance(x, mean))
+                self.known_turned(|| turned.shapley_variance(x, mean))
             }
             _ => None,
         }
+    }
+
+    /// An integral within the most evaluations that one of these may take.
+    fn known_turned(&self, make: impl FnOnce() -> Estimate) -> Option<Estimate> {
+        if self.watch.is_some() {
+            return self.within_most(MOST_OF_TURNED, make);
+        }
+        within_budget(MOST_OF_TURNED, make).filter(|made| made.value.is_finite())
+    }
+
+    /// True if no region cuts either of two angles: then one of them alone tells nothing of their difference.
+    fn are_whole_turns(&self, angles: [usize; 2]) -> bool {
+        angles.iter().all(|&angle| self.law().is_as_declared(angle))
     }
 
     /// A term of two features and two angles, seen from either of the features.
@@ -142,9 +159,9 @@ impl<'a> Turned<'a> {
         let beside = |&&feature: &&usize| feature != s && !angles.contains(&feature);
         let others: Vec<usize> = term.features().iter().filter(beside).copied().collect();
         let &[other] = others.as_slice() else { return None };
-        let is_plain = engine.watch.is_some()
+        // A scenario with closed forms has none in a region.
+        let is_plain = (engine.watch.is_some() || engine.law().is_restricted())
             && !engine.is_witness()
-            && !engine.law().is_restricted()
             && engine.are_independent(term.features())
             && !engine.has_levels(other)
             && term.factors().is_empty();
@@ -239,17 +256,31 @@ impl<'a> Turned<'a> {
         if curve.covers(u) { curve.at_own(u) } else { self.mean(axis, &mut row.to_vec()) }
     }
 
-    /// The mean over the difference of the angles, which is uniform.
+    /// The mean over the difference of the angles, which is uniform on the circle where one of them is, and of a region that
+    /// cuts both the difference of two that are uniform on intervals.
     fn over_angle(&self, f: impl Fn(f64) -> Estimate) -> Estimate {
-        let (from, to) = self.term.turn();
+        if self.angles.iter().any(|&angle| self.engine.law().is_as_declared(angle)) {
+            let (from, to) = self.term.turn();
+            let total = self.between_angles(&[from, to], &f);
+            return total.times(1.0 / (to - from));
+        }
+        let ends = self.angles.map(|angle| self.engine.margin(angle).support());
+        let law = Apart::new(ends);
+        let total = self.between_angles(&law.knots, |t| f(t).times(law.density(t)));
+        total.doubted(self.engine.doubt())
+    }
+
+    /// The integral of a function of the difference of the angles, from the first of some points to the last.
+    fn between_angles(&self, points: &[f64], f: impl Fn(f64) -> Estimate) -> Estimate {
         let [first, second] = self.angles;
         let mut row = vec![f64::NAN; self.engine.law().dimension()];
         row[second] = 0.0;
         let mut places = Vec::new();
         self.term.breaks(first, &row, &mut places);
-        let points = within(&places, from, to);
+        places.extend(points);
+        let points = within(&places, points[0], points[points.len() - 1]);
         let [total] = integrate_between_cusps(TOLERANCE, &points, 0.0, |t| [f(t)]);
-        total.times(1.0 / (to - from))
+        total
     }
 
     /// The mean of the term along the other feature, given the difference of the angles; none where it takes too many
@@ -291,12 +322,36 @@ impl<'a> Turned<'a> {
     }
 }
 
+/// The law of the difference of two independent angles that are uniform on intervals.
+struct Apart {
+    /// Points between which the density is linear.
+    knots: [f64; 4],
+    /// Density between the middle two.
+    top: f64,
+}
+
+impl Apart {
+    fn new([(a, b), (c, d)]: [(f64, f64); 2]) -> Self {
+        let mut knots = [a - d, a - c, b - d, b - c];
+        knots.sort_by(f64::total_cmp);
+        Self { knots, top: 1.0 / (b - a).max(d - c) }
+    }
+
+    fn density(&self, t: f64) -> f64 {
+        let [from, low, high, to] = self.knots;
+        let share = |far: f64, width: f64| if width > 0.0 { far / width } else { 1.0 };
+        let rising = share(t - from, low - from);
+        self.top * rising.min(share(to - t, to - high)).clamp(0.0, 1.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
     use crate::engine::watch::Watch;
+    use crate::law::region::Region;
     use crate::law::{Law, LogUniform, PiecewiseUniform};
     use crate::numeric::quadrature::nodes;
     use crate::scenario::Scenario;
@@ -379,6 +434,76 @@ mod tests {
                 agree(curve(&own, effect, 0, &[x])[0], (known, 1e-12 * known), 1e-10);
             }
         }
+    }
+
+    /// The difference of two angles that are cut is not uniform, and may pass a whole turn.
+    #[test]
+    fn variances_between_angles_that_are_cut_are_those_over_both() {
+        let own = scenario("exp(x1*x2*cos(x3 - x4)/8)", "uniform(1, 2)");
+        let value = |x1: f64, x2: f64, t: f64| (x1 * x2 * t.cos() / 8.0).exp();
+        let x = 1.3;
+        for cuts in [[(1.0, 6.0), (0.5, 2.0)], [(0.2, 0.9), (0.1, 6.1)], [(2.0, 3.0), (4.0, 5.0)]] {
+            let region = Region::default().and(2, cuts[0].0, cuts[0].1);
+            let region = region.and(3, cuts[1].0, cuts[1].1);
+            let within = own.within(&region).unwrap();
+            let over = |(from, to): (f64, f64), g: &dyn Fn(f64) -> f64| {
+                let middle = 0.5 * (from + to);
+                let both = nodes(from, middle).chain(nodes(middle, to));
+                both.map(|(x, w)| w * g(x)).sum::<f64>() / (to - from)
+            };
+            let length = (1.0, 2.0);
+            let ahead = |x2: f64, t: f64| value(x, x2, t) - over(length, &|x1| value(x1, x2, t));
+            let moment = |power: i32| {
+                let of_angles =
+                    |x2: f64| over(cuts[0], &|a| over(cuts[1], &|b| ahead(x2, a - b).powi(power)));
+                nodes(1.0, 2.0).map(|(x2, w)| w * of_angles(x2)).sum::<f64>()
+            };
+            let known = moment(2) - moment(1).powi(2);
+            let turned = Turned::of(&within.parts.engine, 0, 0).unwrap();
+            let mean = Estimate::exact(moment(1));
+            let found = turned.variance(x, Some(length), mean);
+            let off = (found.value - known).abs();
+            assert!(off <= found.error + 1e-12 && found.error < 1e-10, "{found:?}, {known}");
+            agree(curve(&within, Quantity::HPdp, 0, &[x])[0], (known, 1e-12), 1e-10);
+            // One of the angles tells something of the difference.
+            let shapley = LocalQuantity::Shapley(0);
+            assert!(within.parts.engine.variance_of_turned(0, (0, x), shapley, mean).is_none());
+        }
+    }
+
+    /// Values from nested integrals over the other length and an angle.
+    #[test]
+    fn a_built_in_scenario_is_integrated_as_a_file_is_in_a_region() {
+        let own = crate::scenario("feynman-i29-16", &[]).unwrap();
+        let within = own.within(&Region::default().and(2, 1.0, TAU)).unwrap();
+        let points = [0.1, 2.575, 5.05, 7.525, 10.0];
+        let known = [
+            3.683_988_741_565_962,
+            0.512_051_754_397_096_9,
+            0.082_754_013_138_331_11,
+            0.627_982_011_635_258_7,
+            1.152_243_192_262_020_9,
+        ];
+        for (found, known) in curve(&within, Quantity::HPdp, 0, &points).into_iter().zip(known) {
+            agree(found, (known, 4e-12), 1e-9);
+        }
+    }
+
+    #[test]
+    fn differences_of_angles_have_a_density_that_is_linear_between_knots() {
+        let ends = [(1.0, 6.0), (0.5, 2.0)];
+        let law = Apart::new(ends);
+        assert_eq!(law.knots, [-1.0, 0.5, 4.0, 5.5]);
+        let known = [(-1.5, 0.0), (-0.25, 0.1), (0.5, 0.2), (2.0, 0.2), (4.75, 0.1), (6.0, 0.0)];
+        for (t, density) in known {
+            assert!((law.density(t) - density).abs() < 1e-15, "{t}");
+        }
+        // Of intervals of the same width there is no level part.
+        let law = Apart::new([(0.0, 2.0), (1.0, 3.0)]);
+        assert_eq!(
+            [-3.0, -2.0, -1.0, 0.0, 1.0].map(|t| law.density(t)),
+            [0.0, 0.25, 0.5, 0.25, 0.0]
+        );
     }
 
     /// Lengths may have any law.

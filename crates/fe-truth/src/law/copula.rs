@@ -42,6 +42,10 @@ impl Block for GaussianCopula {
         latent(x)
     }
 
+    fn are_alike(&self, _: usize, _: usize) -> bool {
+        true
+    }
+
     /// Of a correlation that is not negative its root.
     fn common_factor(&self, _: usize) -> Option<f64> {
         (self.rho >= 0.0).then(|| self.rho.sqrt())

@@ -296,6 +296,12 @@ pub(crate) trait Block: Send + Sync {
         None
     }
 
+    /// True if the law of all features of the block is known to be the same with two of them in each other's place.
+    fn are_alike(&self, a: usize, b: usize) -> bool {
+        let _ = (a, b);
+        false
+    }
+
     /// Number of uniform numbers that a row takes in which some features are given; 0 if there are no such rows.
     fn draws_given(&self) -> usize {
         0
@@ -503,6 +509,12 @@ impl Law {
     /// True if two features may depend on each other.
     pub(crate) fn related(&self, a: usize, b: usize) -> bool {
         self.place[a].0 == self.place[b].0
+    }
+
+    /// See [`Block::are_alike`]; features of different blocks are not known to be.
+    pub(crate) fn are_alike(&self, a: usize, b: usize) -> bool {
+        let [(block, a), (other, b)] = [a, b].map(|feature| self.place[feature]);
+        block == other && self.blocks[block].1.are_alike(a, b)
     }
 
     /// The features of the block of one, and the block.

@@ -1,6 +1,7 @@
 //! A block of features given that one of them lies in an interval, or is at some of its levels.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::levels::Levels;
 use super::region::Condition;
@@ -62,6 +63,7 @@ impl Block for Restricted {
             condition: self.condition.clone(),
             total,
             panels,
+            weights: Mutex::default(),
         })
     }
 
@@ -72,6 +74,11 @@ impl Block for Restricted {
         };
         let is_apart = target == self.target || given.contains(&self.target);
         self.base.is_known(target, given) && (is_apart || after())
+    }
+
+    /// A condition on either of them would move with it.
+    fn are_alike(&self, a: usize, b: usize) -> bool {
+        a != self.target && b != self.target && self.base.are_alike(a, b)
     }
 
     fn draws_given(&self) -> usize {
@@ -201,9 +208,15 @@ struct Weighted {
     /// Probability of the condition before this feature is known.
     total: f64,
     panels: Vec<f64>,
+    /// Densities of coordinates, to the bit: integrals over this feature come to the same nodes again and again, and the
+    /// probability of the condition may be an integral itself.
+    weights: Mutex<HashMap<u64, f64>>,
 }
 
 impl Weighted {
+    /// Most densities that are kept.
+    const MOST: usize = 1 << 14;
+
     /// Likelihood ratio of the condition where this feature is known.
     fn factor(&self, known: f64) -> f64 {
         let mut given = self.given.clone();
@@ -235,7 +248,17 @@ impl Univariate for Weighted {
     }
 
     fn weight(&self, u: f64) -> f64 {
-        self.law.weight(u) * self.factor(self.law.known(u))
+        let lock = || self.weights.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(&u.to_bits()).copied();
+        known.unwrap_or_else(|| {
+            let made = self.law.weight(u) * self.factor(self.law.known(u));
+            let mut kept = lock();
+            if kept.len() >= Self::MOST {
+                kept.clear();
+            }
+            kept.insert(u.to_bits(), made);
+            made
+        })
     }
 
     fn support(&self) -> (f64, f64) {
@@ -249,6 +272,8 @@ impl Univariate for Weighted {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::law::consistency::assert_is_a_law;
     use crate::law::{BivariateNormal, CommonCause, GaussianCopula, latent};
@@ -295,6 +320,45 @@ mod tests {
         let third = [(2, latent(0.9))];
         assert_is_a_law(&*block.conditional(0, &third), 1e-12, "in the interval, given a third");
         assert_is_a_law(&*block.conditional(1, &third), 1e-11, "another one, given a third");
+    }
+
+    /// A copula that counts how often a law of it is asked for.
+    struct Counted(GaussianCopula, AtomicUsize);
+
+    impl Block for Counted {
+        fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.conditional(target, given)
+        }
+
+        fn shadow(&self, broken: Crossing) -> Vec<f64> {
+            self.0.shadow(broken)
+        }
+    }
+
+    #[test]
+    fn what_a_condition_tells_at_a_node_is_asked_once() {
+        let copula = GaussianCopula { rho: 0.6, dimension: 3 };
+        let base = Arc::new(Counted(copula, AtomicUsize::new(0)));
+        let condition = Condition::between(0.2, 0.7);
+        let block = Restricted { base: Arc::clone(&base) as Arc<dyn Block>, target: 0, condition };
+        let law = block.conditional(1, &[]);
+        let asked = || base.1.load(Ordering::Relaxed);
+        let before = asked();
+        let first: Vec<f64> = (0..100).map(|k| law.weight(0.02 * f64::from(k))).collect();
+        assert_eq!(asked() - before, 100);
+        let again: Vec<f64> = (0..100).map(|k| law.weight(0.02 * f64::from(k))).collect();
+        assert_eq!((asked() - before, again), (100, first));
+    }
+
+    #[test]
+    fn features_are_alike_that_no_condition_tells_apart() {
+        let block = cut(GaussianCopula { rho: 0.6, dimension: 4 }, 0.2, 0.7);
+        assert!(block.are_alike(1, 3) && !block.are_alike(0, 1) && !block.are_alike(3, 0));
+        let [other, third] = [1, 2].map(|feature| block.conditional(feature, &[]));
+        assert_eq!(other.pdf(0.3), third.pdf(0.3));
+        let pair = BivariateNormal { mean: [0.0, 1.0], sd: [2.0, 3.0], rho: -0.5 };
+        assert!(!cut(pair, 0.0, 1.0).base.are_alike(0, 1));
     }
 
     /// The mean of one of two normal features moves with that of the other, cut off.

@@ -116,6 +116,7 @@ impl Function for Feynman {
 fn side() -> Term {
     let value = |x: &[f64]| third(x[0], x[1], &Opening::of(x[2] - x[3]));
     let term = Term::new(&[0, 1, 2, 3], value, slope).turning([2, 3]).breaking_where(cusps);
+    let term = term.mirrored_at((0.0, PI));
     let over_lengths = Term::new(
         &[2, 3],
         |x| mean_over_lengths().at(folded(x[2] - x[3])).value,
@@ -141,7 +142,15 @@ fn side() -> Term {
     let over_angle = || {
         let partial = |s: usize, x: &[f64]| mean_over_angle(x[s], x[1 - s]).per_first;
         let value = |x: &[f64]| mean_over_angle(x[0], x[1]).value;
-        Term::new(&[0, 1], value, partial).breaking_where(cusps)
+        let squares = |along: Option<usize>, x: &[f64]| {
+            let longer = x[0].max(x[1]);
+            Estimate::exact(match along {
+                None => x[0] * x[0] + x[1] * x[1],
+                Some(s @ (0 | 1)) => 1.0 - 0.5 * (x[1 - s] / longer).powi(2),
+                Some(_) => 0.5 * x[0].min(x[1]).powi(2),
+            })
+        };
+        Term::new(&[0, 1], value, partial).breaking_where(cusps).with_squares(squares)
     };
     let over_lengths = over_lengths.turning([2, 3]).breaking_where(cusps);
     // Where several serve equally well the last is taken.

@@ -498,25 +498,55 @@ impl<'a> Search<'a> {
             return None;
         }
         let starts = lines.iter().flat_map(|line| line.minima().map(move |i| (line, i)));
-        let starts: Vec<(&Line<'_>, usize)> = starts.collect();
-        let on_grid = starts.iter().map(|(line, i)| line.weighted(*i));
-        let least_on_grid = on_grid.fold(f64::INFINITY, f64::min);
-        let may_be_best = |(line, i): &&(&Line<'_>, usize)| {
-            is_least(line.promise(*i), least_on_grid, before.value)
-        };
-        let follow = |(line, i): &(&'_ Line<'_>, usize)| line.follow(*i);
-        let followed: Vec<Minimum> = starts.iter().filter(may_be_best).map(follow).collect();
-        // A minimum that is not known may be the least.
-        if followed.iter().any(|m| m.outcome.weighted.value.is_nan()) {
-            return None;
+        let mut starts: Vec<(&Line<'_>, usize)> = starts.collect();
+        // The lowest first: what cannot be as low as a minimum that is known need not be followed.
+        starts.sort_by(|(line, i), (other, j)| line.weighted(*i).total_cmp(&other.weighted(*j)));
+        let least_on_grid = starts.first().map_or(f64::INFINITY, |(line, i)| line.weighted(*i));
+        let mut least_known = least_on_grid;
+        let mut followed: Vec<(usize, Minimum)> = Vec::new();
+        for (line, i) in starts {
+            let least = if line.is_even(i) { least_known } else { least_on_grid };
+            if !is_least(line.promise(i), least, before.value) {
+                continue;
+            }
+            let minimum = line.follow(i);
+            let weighted = minimum.outcome.weighted.value;
+            // A minimum that is not known may be the least.
+            if weighted.is_nan() {
+                return None;
+            }
+            least_known = least_known.min(weighted);
+            followed.extend(line.features().map(|feature| (i, Minimum { feature, ..minimum })));
         }
+        followed.sort_by_key(|(i, minimum)| (minimum.feature, *i));
+        let followed: Vec<Minimum> = followed.into_iter().map(|(_, minimum)| minimum).collect();
         Some(least(&followed, before.value))
     }
 
-    /// The weighted heterogeneity along each feature that may split.
+    /// The weighted heterogeneity along each feature that may split, once for those that split alike.
     fn lines(&self) -> Vec<Line<'_>> {
         let partners = self.scenario.parts.engine.partners(self.feature);
-        partners.into_iter().map(|split| Line::new(self, split)).collect()
+        let mut classes: Vec<Vec<usize>> = Vec::new();
+        for split in partners {
+            match classes.iter_mut().find(|class| self.split_alike(class[0], split)) {
+                Some(class) => class.push(split),
+                None => classes.push(vec![split]),
+            }
+        }
+        classes.into_iter().map(|class| Line::new(self, class[0], class[1..].to_vec())).collect()
+    }
+
+    /// True if the heterogeneity is the same whichever of two features splits at a position: no term of the feature of interest
+    /// reads them, and in no place does the law tell them from each other.
+    fn split_alike(&self, a: usize, b: usize) -> bool {
+        let engine = &self.scenario.parts.engine;
+        let is_read = |&t: &usize| engine.terms[t].reads(a) || engine.terms[t].reads(b);
+        let [of_a, of_b] = [a, b].map(|split| self.scenario.is_nominal(split));
+        !engine.readers(self.feature).iter().any(is_read)
+            && engine.law().are_alike(a, b)
+            && self.places.iter().all(|(place, _)| place.engine.law().are_alike(a, b))
+            && of_a == of_b
+            && self.positions(a) == self.positions(b)
     }
 
     fn split(&self, feature: usize, position: f64) -> Outcome {
@@ -609,6 +639,7 @@ impl<'a> Search<'a> {
 }
 
 /// Positions along a feature at which a search begins.
+#[derive(Debug, PartialEq)]
 enum Positions {
     /// All that there are.
     Alone(Vec<f64>),
@@ -620,6 +651,8 @@ enum Positions {
 struct Line<'a> {
     search: &'a Search<'a>,
     feature: usize,
+    /// Other features that split as this one does.
+    alike: Vec<usize>,
     /// Breaks of f along the feature; none where there are no other positions than those below.
     breaks: Option<Vec<f64>>,
     /// At ascending positions.
@@ -627,13 +660,18 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn new(search: &'a Search<'a>, feature: usize) -> Self {
+    fn new(search: &'a Search<'a>, feature: usize, alike: Vec<usize>) -> Self {
         let (positions, breaks) = match search.positions(feature) {
             Positions::Alone(positions) => (positions, None),
             Positions::Grid { positions, breaks } => (positions, Some(breaks)),
         };
         let outcomes = positions.iter().map(|&p| search.split(feature, p)).collect();
-        Self { search, feature, breaks, outcomes }
+        Self { search, feature, alike, breaks, outcomes }
+    }
+
+    /// All features along which it is the weighted heterogeneity.
+    fn features(&self) -> impl Iterator<Item = usize> + '_ {
+        std::iter::once(self.feature).chain(self.alike.iter().copied())
     }
 
     fn at(&self, position: f64) -> Outcome {
@@ -668,6 +706,14 @@ impl<'a> Line<'a> {
         }
         let [low, high] = self.neighbours(i).map(|j| self.weighted(j));
         2.0 * self.weighted(i) - low.max(high)
+    }
+
+    /// True if a position is about as far from one neighbour as from the other: of a parabola a minimum beside it then is
+    /// above what it promises.
+    fn is_even(&self, i: usize) -> bool {
+        let here = self.outcomes[i].position;
+        let [low, high] = self.neighbours(i).map(|j| (self.outcomes[j].position - here).abs());
+        self.breaks.is_none() || low.max(high) <= 4.0 * low.min(high)
     }
 
     /// The minimum near a position of the grid.
@@ -910,6 +956,28 @@ mod tests {
             let [far, near, nearer] = [1e-4, 2e-4, 4e-4].map(beyond);
             assert!((far - (2.0 * near - nearer)).abs() < 0.005 * near, "{far} {near} {nearer}");
         }
+    }
+
+    /// Of features that none of its terms reads x1 sees how they tell of x2, which is the same of all.
+    #[test]
+    fn features_that_split_alike_are_searched_once() {
+        let scenario = crate::scenario("friedman1-copula", &[]).unwrap();
+        let value = Heterogeneity::DpdpMean;
+        let whole = Place::whole(&scenario, value, 0).unwrap();
+        let classes = |places: Vec<(&Place, f64)>| {
+            let search = Search::new(&scenario, 0, value, places, Some(1));
+            let lines = search.lines();
+            lines.iter().map(|line| line.features().collect()).collect::<Vec<Vec<usize>>>()
+        };
+        assert_eq!(classes(vec![(&whole, 1.0)]), [vec![1], vec![2, 3, 4, 5, 6]]);
+        let [left, right] = whole.sides(&scenario, value, 0, (3, 0.4)).unwrap();
+        let cut = [vec![1], vec![2, 4, 5, 6], vec![3]];
+        assert_eq!(classes(vec![(&left, 0.4), (&right, 0.6)]), cut);
+        assert_eq!(classes(vec![(&left, 0.4), (&whole, 0.6)]), cut);
+        let search = Search::new(&scenario, 0, value, vec![(&left, 1.0)], Some(1));
+        let [found, known] = [4, 6].map(|feature| search.split(feature, 0.3).weighted.value);
+        assert!((found - known).abs() <= 1e-13 * known, "{found}, {known}");
+        assert!((found - search.split(3, 0.3).weighted.value).abs() > 1e-3 * known);
     }
 
     #[test]
