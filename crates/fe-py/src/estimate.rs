@@ -237,7 +237,8 @@ fn refitted(
         let estimate = |(feature, refitting): &(usize, Refitting)| {
             refitting.estimator().estimate(data, model, *feature)
         };
-        Ok((estimator::each_feature(all, estimate)?, steps(options, model, data)?))
+        let effects = estimator::each_feature(all, estimate)?;
+        Ok::<_, fe_core::Error>((effects, steps(options, model, data)?))
     })?;
     let (effects, has_steps) = estimated.map_err(Raise::raise)?;
     let target = &learner.target;
@@ -276,7 +277,7 @@ fn refitted_pair(
     let options = refitting.options();
     let estimated = calls::run(py, subject, data, |model| {
         let surfaces = refitting.estimator().estimate(data, model, features)?;
-        Ok((surfaces, steps(options, model, data)?))
+        Ok::<_, fe_core::Error>((surfaces, steps(options, model, data)?))
     })?;
     let (mut surfaces, has_steps) = estimated.map_err(Raise::raise)?;
     let target = &learner.target;
