@@ -53,7 +53,7 @@ def test_all_features_share_the_refits_and_are_permuted_by_themselves():
 
 def stump(X, y):
     """The best of a few splits of the first feature."""
-    splits = np.linspace(0.1, 0.9, 9)
+    splits = np.linspace(0.3, 0.7, 5)
     errors = [np.var(y[X[:, 0] < at]) * (X[:, 0] < at).mean() + np.var(y[X[:, 0] >= at]) * (X[:, 0] >= at).mean() for at in splits]
     at = splits[np.argmin(errors)]
     low, high = y[X[:, 0] < at].mean(), y[X[:, 0] >= at].mean()
