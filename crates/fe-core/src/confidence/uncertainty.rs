@@ -64,7 +64,7 @@ impl Uncertainty {
     }
 
     /// From independent columns of F, each known with its own degrees of freedom, of which those of the sum follow
-    /// (Welch 1947, Satterthwaite 1946).
+    /// (Welch 1947).
     #[must_use]
     pub fn of_columns(factor: DMatrix<f64>, degrees: &[f64]) -> Self {
         let of_row = |row: usize| {
