@@ -639,6 +639,9 @@ const TOLERANCE_OF_MANY: f64 = 1e-11;
 /// Distance of the row beside another one, in widths of what is seen of a feature: squares of it are more than rounding.
 pub(super) const BESIDE: f64 = 1e-7;
 
+/// Size of what is beyond the panels of a law, relative to what is between them, up to which it is rounding.
+const NOTHING: f64 = 1e-14;
+
 /// Share at which a witness divides panels.
 const ELSEWHERE: f64 = 0.381_966;
 
@@ -831,7 +834,8 @@ impl NestedIntegral<'_> {
         }
         let mut points = panels.map_or_else(|| law.panels(), <[f64]>::to_vec);
         let (from, to) = (points[0], points[points.len() - 1]);
-        points.extend(places.iter().map(|&x| law.coordinate(x)));
+        let breaks: Vec<f64> = places.iter().map(|&x| law.coordinate(x)).collect();
+        points.extend(&breaks);
         let mut at = |u: f64| {
             let x = law.place(u);
             row[feature] = x;
@@ -847,8 +851,10 @@ impl NestedIntegral<'_> {
             given.pop();
             inner
         };
+        let stretches = law.stretches_beyond((from, to), &breaks);
         if let Some(total) = self.by_trapezia(law, &within(&points, from, to), rest, &mut at) {
-            return total;
+            let beyond = self.beyond(law, &stretches, &breaks, total, &mut at);
+            return total.plus(law.vouched(beyond));
         }
         if self.engine.is_witness() {
             let inner: Vec<f64> = points.clone();
@@ -865,11 +871,38 @@ impl NestedIntegral<'_> {
         } else {
             integrate_to(self.tolerance, &points, self.floor, weighed)
         };
+        total = total.plus(self.beyond(law, &stretches, &breaks, total, &mut at));
         if self.engine.watch.is_some() {
             total = law.vouched(total);
             total.error += tails(law, (from, to), at);
         }
         total
+    }
+
+    /// The integral over stretches beyond the panels of a law along which something breaks, if that is not nothing beside
+    /// what it is added to.
+    fn beyond(
+        &self,
+        law: &dyn Univariate,
+        stretches: &[(f64, f64)],
+        breaks: &[f64],
+        beside: Estimate,
+        at: &mut dyn FnMut(f64) -> Estimate,
+    ) -> Estimate {
+        let mut sum = Estimate::default();
+        for &(from, to) in stretches {
+            let points = self.engine.panels_between(breaks, from, to);
+            let most = points.windows(2).map(|ends| {
+                let weight = law.weight(ends[0]).max(law.weight(ends[1]));
+                at(0.5 * (ends[0] + ends[1])).value.abs() * weight * (ends[1] - ends[0])
+            });
+            if most.sum::<f64>() > NOTHING * beside.value.abs() {
+                let weighed = |u: f64| [law.weighed(u, at(u))];
+                let [found] = integrate_to(self.tolerance, &points, self.floor, weighed);
+                sum = sum.plus(found);
+            }
+        }
+        sum
     }
 
     /// The mean over a feature whose coordinate is normal and along which nothing breaks, by the rule of trapezia; none

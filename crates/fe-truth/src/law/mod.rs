@@ -61,6 +61,25 @@ pub(crate) trait Univariate: Send + Sync {
         if half > 0.0 { above.chain(below).collect() } else { Vec::new() }
     }
 
+    /// Stretches beyond the ends of the panels, in the coordinate, as long as a quarter of these, where one of some places
+    /// is or is not far before. The mass there is below 1e-20 and nothing to a mean, but its root, as in the standard
+    /// deviation of what is the same at all other places, is not.
+    fn stretches_beyond(&self, (first, last): (f64, f64), places: &[f64]) -> Vec<(f64, f64)> {
+        let (close, farther) = (0.1 * (last - first), 0.25 * (last - first));
+        let (low, high) = self.support();
+        let below = (first - farther).max(self.coordinate(low)).min(first);
+        let above = (last + farther).min(self.coordinate(high)).max(last);
+        let is_some_in = |from: f64, to: f64| places.iter().any(|u| from < *u && *u < to);
+        let mut found = Vec::new();
+        if below < first && is_some_in(below, first + close) {
+            found.push((below, first));
+        }
+        if last < above && is_some_in(last - close, above) {
+            found.push((last, above));
+        }
+        found
+    }
+
     /// Mean and standard deviation of the coordinate, where its density is normal and places are smooth in it.
     fn normal_coordinate(&self) -> Option<(f64, f64)> {
         None

@@ -28,6 +28,9 @@ const COARSE: f64 = 4e-10;
 /// did no more than spread them over both sides; they remain in the bound.
 const SCATTERED: f64 = 3e-11;
 const FRUITLESS: u32 = 2;
+/// Highest coefficients up to this size, relative to the integrand, tell how fast those beyond fall off: of a wave that is
+/// not resolved yet they are larger, and may be less than others by chance.
+const FAINT: f64 = 1e-3;
 /// Rounding of places, in relation to the width of a panel, from which on nodes are taken as they came out.
 const MISPLACED: f64 = 1e-14;
 /// A panel is halved no more often than this.
@@ -282,7 +285,7 @@ impl<const M: usize> Panel<M> {
             let size = sizes[m];
             let tail = largest(&last[m][..TAIL]);
             let relative = if size > 0.0 { (2.0 * half * tail / size).min(1.0) } else { 0.0 };
-            let falling = falling(&last[m], &middles[m]);
+            let falling = if relative <= FAINT { falling(&last[m], &middles[m]) } else { 1.0 };
             is_rounding[m] = relative <= ROUNDING || (relative <= COARSE && falling > 0.4);
             doubt[m] = size * relative * falling;
         }
@@ -422,9 +425,14 @@ pub(crate) fn integrate_between_cusps<const M: usize>(
 /// Standard deviations from a normal mean to the last node of the rule of trapezia.
 const FARTHEST: f64 = 8.5;
 /// Number of times that the distance of its nodes, one standard deviation at first, is halved at least and at most, and
-/// the change by the last but one beyond which that is no use.
+/// the share of short waves beyond which that is no use.
 const HALVINGS: [i32; 2] = [2, 3];
 const HOPELESS: f64 = 1e-5;
+/// Powers by which waves fall off from the highest that is looked at, of that by which they do from half its frequency: to
+/// the highest that the nodes show, and to the first that they take for a constant, which has a little more than twice the
+/// frequency, and all that is smooth falls off faster and faster.
+const TO_HIGHEST: f64 = 0.046;
+const TO_TWICE: f64 = 1.25;
 /// Error of the rule of trapezia that is accepted, relative to the integral of the magnitude.
 const OF_TRAPEZIA: f64 = 1e-12;
 /// Places between nodes, in standard deviations from the mean, at which an integrand must be what its values at the nodes
@@ -437,8 +445,10 @@ const OFF: f64 = 1e-6;
 /// analytic near the real line its error falls off exponentially as nodes get closer (Trefethen & Weideman 2014,
 /// theorem 5.1). None where it does not.
 ///
-/// With half the distance the error is a power of what it was. It is taken to fall off as it did in the halving before,
-/// but not by more than a thousand.
+/// Nodes at a distance h take a wave of the frequency 2π/h for a constant: the error is twice what the integrand has of
+/// it. The values show what it has of frequencies up to π/h. This is taken to fall off from the highest of them on as from
+/// half of that to it, but not by more than a thousand. The change that halving the distance makes is no measure of it: that
+/// is what there is of one frequency in one phase, and may vanish by chance.
 pub(crate) fn over_normal(
     (mean, sd): (f64, f64),
     floor: f64,
@@ -446,7 +456,6 @@ pub(crate) fn over_normal(
 ) -> Option<Estimate> {
     interrupt::check();
     let (mut sum, mut at_ends) = (Estimate::default(), 0.0);
-    let mut totals: Vec<f64> = Vec::new();
     let mut values: Vec<(f64, f64)> = Vec::new();
     for halving in 0..=HALVINGS[1] {
         let step = 0.5_f64.powi(halving);
@@ -464,11 +473,12 @@ pub(crate) fn over_normal(
         }
         let total = sum.times(step * sd);
         if halving >= HALVINGS[0] {
-            let change = |back: usize| (totals[totals.len() - back] - total.value).abs();
-            let (last, before) = (change(1), change(2).max(change(1)));
-            let falling = if before > 0.0 { (last / before).max(BEYOND) } else { BEYOND };
+            let [before, last] = highest_waves(&values, step).map(|size| size * step * sd);
+            let falling = if before > 0.0 { (last / before).min(1.0) } else { 1.0 };
+            let least = BEYOND * falling.powf(TO_HIGHEST);
+            let share = (2.0 * falling.powf(TO_TWICE)).max(least);
             // The density falls off by a factor of 5000 over the next standard deviation.
-            let doubt = last * falling + sd * at_ends;
+            let doubt = last * share + sd * at_ends;
             if doubt <= floor.max(OF_TRAPEZIA * total.magnitude) {
                 let error = total.error + doubt + 4.0 * f64::EPSILON * total.magnitude;
                 let largest = values.iter().fold(0.0_f64, |most, (_, value)| most.max(value.abs()));
@@ -485,9 +495,34 @@ pub(crate) fn over_normal(
                 return None;
             }
         }
-        totals.push(total.value);
     }
     None
+}
+
+/// Share of the shortest wave that values at some distance can tell from its mirror image, and that is still told from it,
+/// as parts of a whole turn from one value to the next.
+const TURNS: usize = 128;
+const HIGHEST: usize = 62;
+
+/// Sizes of what evenly spaced values have of two waves: of close to the highest frequency that they can show, and of half of
+/// that before it.
+fn highest_waves(values: &[(f64, f64)], step: f64) -> [f64; 2] {
+    static TURN: LazyLock<[(f64, f64); TURNS]> = LazyLock::new(|| {
+        std::array::from_fn(|k| (std::f64::consts::TAU * k as f64 / TURNS as f64).sin_cos())
+    });
+    // Values so many steps apart meet both waves at the same place.
+    let mut sums = [0.0; TURNS];
+    for (z, value) in values {
+        sums[((z / step) as i32).rem_euclid(TURNS as i32) as usize] += value;
+    }
+    [HIGHEST / 2, HIGHEST].map(|wave| {
+        let parts = sums.iter().enumerate().map(|(k, sum)| {
+            let (sine, cosine) = TURN[wave * k % TURNS];
+            (sum * sine, sum * cosine)
+        });
+        let (sine, cosine) = parts.fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1));
+        sine.hypot(cosine)
+    })
 }
 
 /// Whittaker's cardinal series of evenly spaced places and values there: the function of no shorter waves than two steps.
@@ -522,6 +557,8 @@ struct Piece {
     error: f64,
     /// Mean magnitude and error of the function here.
     means: [f64; 2],
+    /// What there may be beyond the series where that is not told by it.
+    untold: f64,
 }
 
 /// Largest of the highest coefficients of a piece that is accepted, relative to the function.
@@ -576,6 +613,7 @@ impl Piecewise {
                 magnitude: sum.magnitude,
                 error: sum.error,
                 means: [size, doubt],
+                untold: samples.untold(),
             });
             sum = Estimate {
                 value: sum.value + 2.0 * half * series[0],
@@ -621,6 +659,13 @@ impl Piecewise {
     pub(crate) fn at_own(&self, x: f64) -> Estimate {
         let [magnitude, error] = self.piece(x).means;
         Estimate { magnitude, error, ..self.at(x) }
+    }
+
+    /// As [`Self::at_own`], with a bound that is safe also where the function is far below what it is elsewhere, and need not
+    /// be resolved on its own scale.
+    pub(crate) fn at_faint(&self, x: f64) -> Estimate {
+        let own = self.at_own(x);
+        Estimate { error: own.error + self.piece(x).untold, ..own }
     }
 
     /// Those of ascending points that are covered between which one series is as good as these: the ends, and as few
@@ -755,6 +800,14 @@ impl Samples {
         let noise = self.values.iter().map(|value| value.error).fold(0.0, f64::max);
         let size: f64 = series.iter().map(|c| c.abs()).sum();
         4.0 * self.tail() + 4.0 * noise + 8.0 * f64::EPSILON * size
+    }
+
+    /// What there may be beyond the series besides, of a piece on its own: as much as of the values where the highest
+    /// coefficients are not small beside these, as they need not be if other pieces are much larger. Then nothing tells
+    /// how those beyond fall off.
+    fn untold(&self) -> f64 {
+        let largest = self.largest();
+        if self.tail() > FAINT * largest { largest } else { 0.0 }
     }
 }
 
@@ -937,6 +990,49 @@ mod tests {
             (found.value - exact.value).abs() <= found.error + exact.error,
             "{found:?}, {exact:?}"
         );
+    }
+
+    /// A wave that gets faster and faster under a normal density, at whatever phase.
+    fn hastening(pace: f64, z: f64, phase: f64) -> f64 {
+        (pace * (0.5 * z).exp() + phase).sin() * (-0.5 * z * z).exp()
+    }
+
+    /// The lower a panel is, the sooner it is accepted: also one in which a wave is not resolved.
+    #[test]
+    fn the_doubt_of_a_wave_that_is_not_resolved_is_no_matter_of_its_phase() {
+        for phase in (0..200).map(|k| 0.01 * f64::from(k) * std::f64::consts::PI) {
+            for (from, to) in [(5.0, 10.0), (4.5, 9.0), (4.0, 10.0)] {
+                let f = |z: f64| hastening(3.2, z, phase);
+                let panel = Panel::new(from, to, 0, &mut |z| [Estimate::exact(f(z))]);
+                let fine: Vec<f64> =
+                    (0..=60).map(|k| from + (to - from) * f64::from(k) / 60.0).collect();
+                let off = (panel.integrals[0].value - integral(&fine, f).value).abs();
+                let bound = 2.0 * panel.doubt[0] + panel.integrals[0].error;
+                assert!(off <= bound, "{phase} from {from} to {to}: {off}, not {bound}");
+            }
+        }
+    }
+
+    /// What one frequency has at one phase may vanish, and is no measure of the error of the rule of trapezia.
+    #[test]
+    fn trapezia_are_no_better_at_some_phase_of_a_wave() {
+        let fine: Vec<f64> = (-100..=100).map(|k| 0.1 * f64::from(k)).collect();
+        let mut count = 0;
+        for phase in (0..200).map(|k| 0.01 * f64::from(k) * std::f64::consts::PI) {
+            let f = |z: f64| hastening(1.78, z, phase);
+            let known = integral(&fine, f);
+            // Values are known no better than their size of 10 allows.
+            let sized = |z: f64| {
+                let magnitude = 10.0 * (-0.5 * z * z).exp();
+                Estimate { magnitude, ..Estimate::exact(f(z)) }
+            };
+            if let Some(found) = over_normal((0.0, 1.0), 0.0, sized) {
+                count += 1;
+                let off = (found.value - known.value).abs();
+                assert!(off <= found.error + known.error, "{phase}: {found:?}, not {known:?}");
+            }
+        }
+        assert!(count > 100, "{count}");
     }
 
     #[test]

@@ -92,6 +92,9 @@ const MOST_OF_AN_ANSWER: f64 = 2e8;
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
 
+/// Variance, relative to the squares of what varies, that a curve does not tell from none: its root is 3e-13.
+const NO_VARIANCE: f64 = 1e-25;
+
 /// Error of a curve of a problem file, relative to its size, from which on it is looked at closer.
 const PROMISED: f64 = 1e-9;
 
@@ -822,7 +825,11 @@ impl OneFeature<'_> {
         // A root is resolved before it is taken.
         let root = effect == Quantity::Sigma;
         let smooth = |x: f64| {
-            if root { self.point(Pointwise::Sigma2, x).0 } else { self.value(effect, x).0 }
+            if !root {
+                return self.value(effect, x).0;
+            }
+            let variance = self.point(Pointwise::Sigma2, x).0;
+            Estimate { error: variance.error + NO_VARIANCE * variance.magnitude, ..variance }
         };
         let alone = self.alone(points, |x| self.value(effect, x));
         if let Some(refused) = self.refused(points, &alone) {
@@ -861,7 +868,7 @@ impl OneFeature<'_> {
             return Some(value);
         }
         let is_accurate = |value: &Estimate| value.error < ROOT * (1.0 + value.value);
-        let own = || self.scenario.parts.engine.watch.as_ref().map(|_| curve.at_own(u).sqrt());
+        let own = || self.scenario.parts.engine.watch.as_ref().map(|_| curve.at_faint(u).sqrt());
         Some(value.sqrt()).filter(is_accurate).or_else(|| own().filter(is_accurate))
     }
 
@@ -940,9 +947,9 @@ impl OneFeature<'_> {
 
     /// Conditional mean jumps of f at its fixed places along the feature.
     pub(super) fn jumps(&self) -> Vec<Jump> {
-        // A place that is computed in two ways is one place.
+        // A place that is computed in two ways is one place, and so are those that are as close as jumps are looked for.
         let places = self.scenario.parts.engine.breaks(self.feature);
-        let same = |&a: &f64, &b: &f64| b.next_down() <= a.next_up();
+        let same = |&a: &f64, &b: &f64| b - a <= 4.0 * COARSE * (1.0 + a.abs());
         let jump = |places: &[f64]| {
             let (place, last) = (places[0], places[places.len() - 1]);
             let width = COARSE * (1.0 + place.abs());
@@ -1387,6 +1394,7 @@ fn bin_truth(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::special::normal_cdf;
 
     /// A mass of ½, a mean slope of 2 ± 0.1, its mean square distance 10 ± 0.02 from −1, a variance of 2 ± 0.06.
     #[test]
@@ -1447,6 +1455,37 @@ mod tests {
         for u in [0.5, 2.5] {
             let value = curves.of(u).unwrap().at(u);
             assert!((value.value - u * u).abs() <= value.error, "{value:?} at {u}");
+        }
+    }
+
+    /// The slope is 1 below a fold and −1 above it. Ten standard deviations from it the other side has a mass of 1e-23,
+    /// and the standard deviation is its root: alone and on a curve, of a file and of the built-in scenario.
+    #[test]
+    fn a_fold_far_out_is_seen_by_the_root_of_its_mass() {
+        let text = "f = \"if(x1 + x2 <= 0.5, x1 + x2, 1 - x1 - x2)\"\n\
+                    [law]\nx1 = \"uniform(0, 1)\"\nx2 = \"x1 + normal(0, 0.01)\"\n";
+        let mine = crate::problem("mine", text, &[]).unwrap();
+        let built_in = crate::scenario("threshold-linear", &[]).unwrap();
+        let near: Vec<f64> = (0..40).map(|k| 0.193 + 2e-4 * f64::from(k)).collect();
+        let grid: Vec<f64> = (0..400).map(|k| f64::from(k) / 2000.0 + 0.1).collect();
+        let ask = |scenario: &Scenario, feature: usize, points: &[f64]| {
+            scenario.curve(Quantity::Sigma, feature, points, (0.0, 1.0), Centring::None).unwrap()
+        };
+        for (scenario, feature) in [(&mine, 0), (&mine, 1), (&built_in, 1)] {
+            let place = |x: f64| if feature == 0 { x } else { 0.5 - x };
+            let at = |x: &f64| place(*x);
+            let alone = near.iter().map(|x| (at(x), ask(scenario, feature, &[at(x)])[0]));
+            let mut together: Vec<f64> = grid.iter().map(at).collect();
+            together.sort_by(f64::total_cmp);
+            let on_curve = ask(scenario, feature, &together).into_iter();
+            for (x, found) in alone.chain(together.iter().copied().zip(on_curve)) {
+                let away = (2.0 * x - 0.5).abs() / 0.01;
+                let share = normal_cdf(-away);
+                let known = 2.0 * (share * (1.0 - share)).sqrt();
+                let off = (found.value - known).abs();
+                let bound = found.abs_error + 1e-14 * known + 1e-15;
+                assert!(off <= bound, "x{} at {x}: {found:?}, not {known:e}", feature + 1);
+            }
         }
     }
 
