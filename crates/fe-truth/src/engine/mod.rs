@@ -637,16 +637,23 @@ impl Engine {
     /// Places along a feature where averages of a term over others change as they pass the lines
     /// across which it breaks.
     pub(crate) fn passages(&self, term: &Term, feature: usize) -> Vec<f64> {
+        let crossings = crossings(term, feature);
+        let shadows = crossings.iter().flat_map(|&crossing| self.law().shadow(crossing));
+        shadows.chain(self.passages_under(&self.measure, term, feature)).collect()
+    }
+
+    /// As [`Self::passages`], of averages over the law of the background, where the others do not depend on the feature.
+    pub(crate) fn passages_of_background(&self, term: &Term, feature: usize) -> Vec<f64> {
+        self.passages_under(&self.whole, term, feature)
+    }
+
+    /// Places along a feature where lines meet the points between which laws of others are smooth.
+    fn passages_under(&self, measure: &Measure, term: &Term, feature: usize) -> Vec<f64> {
         let mut places: Vec<f64> = term.entrances(feature).collect();
-        for line in term.lines() {
-            let Some(own) = line.weight(feature) else { continue };
-            for &(of, weight) in line.weights.iter().filter(|(other, _)| *other != feature) {
-                let (slope, at) = (own / weight, line.level / weight);
-                places.extend(self.law().shadow(Crossing { of, along: feature, slope, at }));
-                let margin = self.measure.margin(of);
-                let ends = margin.panels().into_iter().map(|u| margin.place(u));
-                places.extend(ends.map(|end| (at - end) / slope));
-            }
+        for Crossing { of, slope, at, .. } in crossings(term, feature) {
+            let margin = measure.margin(of);
+            let ends = margin.panels().into_iter().map(|u| margin.place(u));
+            places.extend(ends.map(|end| (at - end) / slope));
         }
         places
     }
@@ -677,6 +684,20 @@ pub(crate) fn known_number(
     }
     let made = make();
     if made.value.is_nan() { made } else { *known.get_or_init(|| made) }
+}
+
+/// Lines across which a term breaks along a feature, as places of each of the others on them.
+fn crossings(term: &Term, along: usize) -> Vec<Crossing> {
+    let mut found = Vec::new();
+    for line in term.lines() {
+        let Some(own) = line.weight(along) else { continue };
+        let others = line.weights.iter().filter(|(other, _)| *other != along);
+        found.extend(others.map(|&(of, weight)| {
+            let (slope, at) = (own / weight, line.level / weight);
+            Crossing { of, along, slope, at }
+        }));
+    }
+    found
 }
 
 /// A break at a fixed place of one feature, seen along another.
@@ -792,7 +813,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::{Normal, PiecewiseUniform};
+    use crate::law::{Normal, ParentChild, PiecewiseUniform};
     use crate::numeric::special::{normal_between, normal_pdf};
 
     /// x1 uniform from 0 to 1, x2 normal around ½ with sd 2, x3 uniform from 0 to 2.
@@ -876,6 +897,24 @@ mod tests {
         };
         assert_eq!(moves(vec![line(0.0), Term::linear(1.0, 2)]), [false; 3]);
         assert_eq!(moves(vec![line(0.0), line(5.0)]), [true, true, false]);
+    }
+
+    /// The line 2 x1 + 3 x2 = 1 meets the ends of x1, 0 and 1, at x2 = 1/3 and −1/3; x1 depends on x2 here, but not in a
+    /// background.
+    #[test]
+    fn lines_pass_the_law_of_the_background_at_its_ends_alone() {
+        let pair = ParentChild::new(PiecewiseUniform::on(0.0, 1.0), 0.5);
+        let engine = Engine::new(Law::new().with(&[0, 1], pair), vec![line(0.0)]);
+        let mut ends = engine.passages_of_background(&engine.terms[0], 1);
+        ends.sort_by(f64::total_cmp);
+        assert_eq!(ends.len(), 2);
+        ends.iter().zip([-1.0, 1.0]).for_each(|(end, third)| close(*end, third / 3.0, 1e-15));
+        let all = engine.passages(&engine.terms[0], 1);
+        assert!(all.len() > 2 && ends.iter().all(|end| all.contains(end)), "{all:?}");
+        // Of rows that are cut off the background is whole.
+        let cut = engine.restricted(0, &Condition::between(0.0, 0.5));
+        assert_eq!(cut.passages_of_background(&cut.terms[0], 1).len(), 2);
+        assert!(cut.passages(&cut.terms[0], 1).iter().any(|place| place.abs() < 1e-15));
     }
 
     #[test]

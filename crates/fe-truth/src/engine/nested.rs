@@ -1,7 +1,8 @@
 //! Means and variances over the features that are not held, as nested integrals.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
+use super::memory::{HeldValues, Memory};
 use super::watch::{
     MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, Watch, is_spent, spend,
     within_budget,
@@ -31,6 +32,8 @@ pub(crate) struct HeldFeatures<'a> {
     measure: &'a Measure,
     held: Vec<(usize, f64)>,
     rest: Rest,
+    /// Shapley values by their terms, features and rows, where both their mean and their variance are asked for.
+    seen: OnceCell<Memory<(usize, usize)>>,
 }
 
 impl<'a> HeldFeatures<'a> {
@@ -40,7 +43,7 @@ impl<'a> HeldFeatures<'a> {
         held: impl IntoIterator<Item = (usize, f64)>,
         rest: Rest,
     ) -> Self {
-        Self { engine, measure, held: held.into_iter().collect(), rest }
+        Self { engine, measure, held: held.into_iter().collect(), rest, seen: OnceCell::new() }
     }
 
     fn is_held(&self, feature: usize) -> bool {
@@ -98,8 +101,17 @@ impl<'a> HeldFeatures<'a> {
 
     fn integrated_mean(&self, index: usize, local: LocalQuantity) -> Estimate {
         let (part, features) = self.averaged(index, local);
-        let integrand = |row: &mut [f64]| self.engine.local(local, part, row);
+        let integrand = |row: &mut [f64]| self.seen_local(local, part, row);
         self.expectation(&features, &[part.term], local, 0.0, &integrand)
+    }
+
+    /// As [`Self::local`], of a row that may come again.
+    fn seen_local(&self, local: LocalQuantity, part: Part<'_>, row: &mut [f64]) -> Estimate {
+        let (LocalQuantity::Shapley(s), Some(seen)) = (local, self.seen.get()) else {
+            return self.local(local, part, row);
+        };
+        let key = ((part.index, s), HeldValues::of(self.term(part.index).features(), row));
+        seen.of(key, || self.local(local, part, row))
     }
 
     pub(crate) fn term(&self, index: usize) -> &'a Term {
@@ -188,6 +200,11 @@ impl<'a> HeldFeatures<'a> {
     pub(crate) fn moments(&self, terms: &[usize], local: LocalQuantity) -> Moments {
         let zero = Estimate::default();
         let mut moments = Moments { mean: zero, variance: zero };
+        let over_one = |&t: &usize| self.free_features(self.term(t)).len() <= 1;
+        if matches!(local, LocalQuantity::Shapley(_)) && terms.iter().all(over_one) {
+            // Of one feature the nodes of both are the same; of several they are too many to be kept.
+            self.seen.get_or_init(Memory::default);
+        }
         let known = self.shapley_variance(terms, local);
         let mean = |&t: &usize| match local {
             LocalQuantity::Shapley(s) if self.engine.watch.is_some() => {
@@ -348,7 +365,7 @@ impl<'a> HeldFeatures<'a> {
         let parts: Vec<Part<'_>> = group.terms.iter().map(|&t| self.whole(t)).collect();
         let terms: Vec<&Term> = parts.iter().map(|part| part.term).collect();
         let integrand = |row: &mut [f64]| {
-            let each = parts.iter().map(|&part| self.engine.local(local, part, row));
+            let each = parts.iter().map(|&part| self.seen_local(local, part, row));
             let sum = Estimate::sum(each);
             sum.squared_from(mean.value)
         };
@@ -751,10 +768,14 @@ impl NestedIntegral<'_> {
                 places.extend(self.measure.law.shadow(fixed_break(other, at, feature)));
             }
         }
-        // Averages over a partner change where it passes the lines; Shapley values are made of such.
-        if !rest.is_empty() || matches!(self.local, LocalQuantity::Shapley(_)) {
-            for term in self.terms.iter().filter(|term| term.has_passages()) {
+        // Averages over a partner change where it passes the lines; Shapley values are made of such, whose partner does not
+        // depend on the feature.
+        let is_shapley = matches!(self.local, LocalQuantity::Shapley(_));
+        for term in self.terms.iter().filter(|term| term.has_passages()) {
+            if !rest.is_empty() {
                 places.extend(self.engine.passages(term, feature));
+            } else if is_shapley {
+                places.extend(self.engine.passages_of_background(term, feature));
             }
         }
         let total = if alone {
@@ -949,7 +970,8 @@ mod tests {
     use super::*;
     use crate::engine::watch::Watch;
     use crate::law::region::Condition;
-    use crate::law::{Normal, PiecewiseUniform};
+    use crate::law::{Normal, ParentChild, PiecewiseUniform};
+    use crate::numeric::quadrature::nodes;
     use crate::numeric::special::{normal_cdf, normal_pdf};
 
     /// E x² about the mean 0.5 ± 0.1 of x.
@@ -1026,6 +1048,46 @@ mod tests {
         assert!(Watch::reason().is_some_and(|reason| reason.contains("a simulation over x2, x3")));
         let asked = asked.load(Ordering::Relaxed);
         assert!((10_000..500_000).contains(&asked), "{asked}");
+    }
+
+    /// x1 is uniform on [0, 1], and x2 normal around it with sd ½. E (φ_2 − E φ_2)² given x2 is taken at the nodes of
+    /// E φ_2: f is asked at none of them again.
+    #[test]
+    fn shapley_values_are_asked_once_for_mean_and_variance() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let wave = move |x: &[f64]| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            (x[0] + x[1]).sin()
+        };
+        let pair = ParentChild::new(PiecewiseUniform::on(0.0, 1.0), 0.5);
+        let law = Law::new().with(&[0, 1], pair);
+        let engine = watched(Engine::new(law, vec![Term::new(&[0, 1], wave, |_, _| 0.0)]), false);
+        let local = LocalQuantity::Shapley(1);
+        let at = |x: f64| engine.at(1, x, Rest::Conditional);
+        // Curves of means given one feature are made once for all.
+        at(0.2).moments(&[0], local);
+        let count = |make: &dyn Fn() -> Estimate| {
+            let before = asked.load(Ordering::Relaxed);
+            (make(), asked.load(Ordering::Relaxed) - before)
+        };
+        let (_, of_mean) = count(&|| at(0.7).integrated_mean(0, local));
+        let (variance, of_both) = count(&|| at(0.7).moments(&[0], local).variance);
+        assert!(of_mean >= 20 && of_both == of_mean, "{of_both}, {of_mean}");
+        // φ_2 = ½ (f − E f(x1, X2)) and what does not depend on x1.
+        let nodes: Vec<(f64, f64)> = nodes(0.0, 1.0)
+            .map(|(a, w)| {
+                let of_rest = (-0.125_f64).exp() * (a.cos() - (1.0 + a).cos());
+                (0.5 * ((a + 0.7).sin() - of_rest), w * normal_pdf((0.7 - a) / 0.5))
+            })
+            .collect();
+        let mean = |of: &dyn Fn(f64) -> f64| {
+            let mass: f64 = nodes.iter().map(|(_, w)| w).sum();
+            nodes.iter().map(|(value, w)| w * of(*value)).sum::<f64>() / mass
+        };
+        let centre = mean(&|value| value);
+        let known = mean(&|value| (value - centre).powi(2));
+        assert!((variance.value - known).abs() < 1e-14, "{variance:?}, {known}");
     }
 
     /// x1 x2² has the mean x1/3 over x2 on [0, 1], and x1/12 over x2 on [0, ½].
