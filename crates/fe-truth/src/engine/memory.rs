@@ -13,8 +13,15 @@ const MOST_HELD: usize = 4;
 const MOST_KEPT: usize = 1 << 17;
 
 /// Values of the features that are held, to the bit; none where they are too many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HeldValues(Option<[u64; MOST_HELD]>);
+
+impl Hash for HeldValues {
+    /// Word by word: as a slice they would be bytes.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.iter().flatten().for_each(|word| state.write_u64(*word));
+    }
+}
 
 impl HeldValues {
     /// Of features of a row, always in the same order.

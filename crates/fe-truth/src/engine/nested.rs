@@ -4,12 +4,11 @@ use std::cell::{Cell, OnceCell};
 
 use super::memory::{HeldValues, Memory};
 use super::watch::{
-    MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, Watch, is_spent, spend,
-    within_budget,
+    MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, Watch, is_spent, spend, within_budget,
 };
 use super::{
     Alone, Engine, FactorMoments, LocalQuantity, Measure, Moments, Part, PartPlace, Rest,
-    fixed_break,
+    fixed_break, is_simulating,
 };
 use crate::function::Term;
 use crate::law::levels::Levels;
@@ -100,6 +99,9 @@ impl<'a> HeldFeatures<'a> {
     }
 
     fn integrated_mean(&self, index: usize, local: LocalQuantity) -> Estimate {
+        if let Some(known) = self.mean_less_centre(index, local) {
+            return known;
+        }
         let (part, features) = self.averaged(index, local);
         let integrand = |row: &mut [f64]| self.seen_local(local, part, row);
         self.expectation(&features, &[part.term], local, 0.0, &integrand)
@@ -112,6 +114,28 @@ impl<'a> HeldFeatures<'a> {
         };
         let key = ((part.index, s), HeldValues::of(self.term(part.index).features(), row));
         seen.of(key, || self.local(local, part, row))
+    }
+
+    /// The mean of centred curves of a term at a value of their feature, as the mean of the term there less that of its
+    /// means over the axis, which is the same at all values: made once, it is no part of the integral at each of them.
+    fn mean_less_centre(&self, index: usize, local: LocalQuantity) -> Option<Estimate> {
+        let LocalQuantity::Centred { feature, axis } = local else { return None };
+        let is_held = self.held.iter().map(|(held, _)| *held).eq([feature]);
+        let is_own = is_held && self.rest == Rest::Marginal && self.is_of_rows();
+        let engine = self.engine;
+        let can_be = is_own && engine.watch.is_some() && !self.is_witness();
+        if !can_be || is_simulating() || self.simulates(&[index], local) {
+            return None;
+        }
+        let ends = [axis.0.to_bits(), axis.1.to_bits()];
+        let key = (index, PartPlace::Whole, feature, ends, false);
+        let centre = engine.centres.of((key, HeldValues::of(&[], &[])), || {
+            let (part, features) = self.averaged(index, local);
+            let integrand = |row: &mut [f64]| engine.axis_mean(part, feature, axis, row);
+            engine.free().expectation(&features, &[part.term], local, 0.0, &integrand)
+        });
+        let mean = self.integrated_mean(index, LocalQuantity::Value).minus(centre);
+        Some(mean).filter(|mean| mean.value.is_finite() && !mean.simulated)
     }
 
     pub(crate) fn term(&self, index: usize) -> &'a Term {
@@ -613,6 +637,7 @@ impl<'a> HeldFeatures<'a> {
             integrand,
             features: &features,
             spent,
+            most: engine.most_evaluations(),
             placed,
             rough: vec![Cell::new(0); features.len()],
         };
@@ -621,7 +646,7 @@ impl<'a> HeldFeatures<'a> {
         let mut over = || nest.over(&features, &mut given, &mut row);
         let total = match budget {
             Some(most) => within_budget(most, over),
-            None => Some(over()).filter(|_| nest.spent.get() <= nest.most()),
+            None => Some(over()).filter(|_| nest.spent.get() <= nest.most),
         };
         match (&self.engine.watch, total) {
             (Some(watch), None) if !is_spent() => {
@@ -647,6 +672,40 @@ fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -
     let cuts = law.cuts().iter().filter(|(u, _)| inside(*u));
     beyond + cuts.map(|&(u, mass)| size(u, mass)).sum::<f64>()
 }
+
+/// Bound on what an integral has behind places beyond the panels of a law that goes on there: the integrand may jump at
+/// them, and does where a square was next to nothing before. The density is taken to fall off behind a place at least as
+/// fast as on the way to it.
+fn behind(
+    law: &dyn Univariate,
+    (from, to): (f64, f64),
+    places: &[f64],
+    mut at: impl FnMut(f64) -> Estimate,
+) -> f64 {
+    if places.is_empty() {
+        return 0.0;
+    }
+    let mut bound = 0.0;
+    for (end, half) in law.open_ends((from, to)) {
+        let outwards = if end == to { half } else { -half };
+        for &place in places.iter().filter(|&&place| (place - end) * outwards > 0.0) {
+            let density = law.weight(place);
+            let length = (place - end).abs() / (law.weight(end) / density).ln();
+            let mass = density * if length > 0.0 { length.min(half) } else { half };
+            if mass > WEIGHTLESS {
+                let size = mass * at(place + BEHIND * outwards).value.abs();
+                // What is no number there does not end the integral, as far from its panels as it is.
+                bound += if size.is_finite() { size } else { 0.0 };
+            }
+        }
+    }
+    bound
+}
+
+/// Distance behind a place, in halves of the panels, at which it has surely been passed; and probability that does not
+/// count, though what is averaged may be large.
+const BEHIND: f64 = 1e-6;
+const WEIGHTLESS: f64 = 1e-40;
 
 /// Features integrated at once from which on integrals of a problem file are taken to a tolerance of their own: it
 /// is far below what is promised of them, and spares halvings in each of the features.
@@ -692,8 +751,9 @@ pub(super) struct NestedIntegral<'a> {
     integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
     /// The features that are integrated over.
     features: &'a [usize],
-    /// Evaluations of the integrand so far.
+    /// Evaluations of the integrand so far, and most of them.
     spent: Cell<f64>,
+    most: f64,
     /// The last of the features that are integrated over, where they are summed over places.
     placed: Option<Placed>,
     /// By the number of features that are integrated inside, how often the rule of trapezia did not resolve an integral.
@@ -707,18 +767,12 @@ const MOST_ROUGH: usize = 3;
 const MOST_NESTED: usize = 2;
 
 impl NestedIntegral<'_> {
-    /// Most evaluations of the integrand.
-    fn most(&self) -> f64 {
-        let watch = self.engine.watch.as_ref();
-        watch.map_or(f64::INFINITY, |watch| watch.limit(MOST_EVALUATIONS))
-    }
-
     /// The integrand at a row; none where it takes more evaluations than it may.
     pub(super) fn at(&self, row: &mut [f64]) -> Option<Estimate> {
         self.spent.set(self.spent.get() + 1.0);
         if self.engine.watch.is_some() {
             spend(1.0);
-            if is_spent() || self.spent.get() > self.most() {
+            if is_spent() || self.spent.get() > self.most {
                 return None;
             }
             let value = (self.integrand)(row);
@@ -868,7 +922,13 @@ impl NestedIntegral<'_> {
             given.pop();
             inner
         };
-        if let Some(total) = self.by_trapezia(law, &within(&points, from, to), rest, &mut at) {
+        let is_beyond = |u: &&f64| u.is_finite() && !(from..=to).contains(*u);
+        let is_seen = self.engine.watch.is_some() && rest.is_empty();
+        let beyond: Vec<f64> =
+            points.iter().filter(is_beyond).filter(|_| is_seen).copied().collect();
+        let inside = within(&points, from, to);
+        if let Some(mut total) = self.by_trapezia(law, &inside, rest, &mut at) {
+            total.error += behind(law, (from, to), &beyond, at);
             return total;
         }
         if self.engine.is_witness() {
@@ -888,7 +948,7 @@ impl NestedIntegral<'_> {
         };
         if self.engine.watch.is_some() {
             total = law.vouched(total);
-            total.error += tails(law, (from, to), at);
+            total.error += tails(law, (from, to), &mut at) + behind(law, (from, to), &beyond, at);
         }
         total
     }
@@ -968,7 +1028,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::engine::watch::Watch;
+    use crate::engine::watch::{MOST_EVALUATIONS, Watch};
     use crate::law::region::Condition;
     use crate::law::{Normal, ParentChild, PiecewiseUniform};
     use crate::numeric::quadrature::nodes;
@@ -1090,6 +1150,42 @@ mod tests {
         assert!((variance.value - known).abs() < 1e-14, "{variance:?}, {known}");
     }
 
+    /// ∫∫∫ 2 x3 exp(x1 x2) over the unit cube is Ei(1) − γ. What curves are centred by costs nothing at other values, is
+    /// that of the law which a region leaves, and agrees with a witness, which takes it anew.
+    #[test]
+    fn what_curves_are_centred_by_is_made_once() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let engine = |is_witness| {
+            let counted = Arc::clone(&asked);
+            let wave = move |x: &[f64]| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                (x[0] * x[1]).exp() * 2.0 * x[2]
+            };
+            let term = Term::new(&[0, 1, 2], wave, |_, _| f64::NAN);
+            watched(Engine::new(uniform(Law::new(), 0..3, (0.0, 1.0)), vec![term]), is_witness)
+        };
+        let centred = LocalQuantity::Centred { feature: 0, axis: (0.0, 1.0) };
+        let (own, witness) = (engine(false), engine(true));
+        let ask = |engine: &Engine, x: f64, local: LocalQuantity| {
+            let before = asked.load(Ordering::Relaxed);
+            let found = given(engine, &[(0, x)]).mean(0, local);
+            (found, asked.load(Ordering::Relaxed) - before)
+        };
+        let ((first, all), (again, few)) = (ask(&own, 0.3, centred), ask(&own, 0.7, centred));
+        assert!(few == ask(&own, 0.7, LocalQuantity::Value).1 && few < all, "{few}, {all}");
+        let mean = |x: f64| x.exp_m1() / x - 1.317_902_151_454_404;
+        for (found, x) in [(first, 0.3), (again, 0.7)] {
+            let off = (found.value - mean(x)).abs();
+            assert!(off <= found.error + 1e-15 && found.error < 1e-12, "{x}: {found:?}");
+        }
+        let half = Condition::between(0.0, 0.5);
+        let [found, other] =
+            [&own, &witness].map(|engine| ask(&engine.restricted(1, &half), 0.7, centred).0);
+        let off = (found.value - other.value).abs();
+        assert!(off <= found.error + other.error, "{found:?}, {other:?}");
+        assert!((found.value - again.value).abs() > 0.01);
+    }
+
     /// x1 x2² has the mean x1/3 over x2 on [0, 1], and x1/12 over x2 on [0, ½].
     #[test]
     fn a_declared_mean_serves_where_its_law_is_whole() {
@@ -1103,6 +1199,22 @@ mod tests {
         assert!((cut.value - 1.0 / 6.0).abs() < 1e-15, "{cut:?}");
         // Densities are quotients there.
         assert!((1.0..1.1).contains(&(cut.error / (1e-12 * cut.value))), "{cut:?}");
+    }
+
+    /// f is 1 above 10.2 deviations, beyond the panels of a normal law, and 0 below: its variance is the probability of that.
+    #[test]
+    fn a_jump_beyond_the_panels_of_a_law_is_within_the_bound() {
+        let step = |x: &[f64]| if x[0] > 10.2 { 1.0 } else { 0.0 };
+        let term = Term::new(&[0], step, |_, _| 0.0).breaking_at(0, &[10.2]);
+        let law = Law::new().with_independent(0, Normal { mean: 0.0, sd: 1.0 });
+        let engine = watched(Engine::new(law, vec![term]), false);
+        let variance = given(&engine, &[]).moments(&[0], LocalQuantity::Value).variance;
+        let known = normal_cdf(-10.2);
+        let off = (variance.value - known).abs();
+        assert!(
+            off <= variance.error && variance.error < 10.0 * known,
+            "{variance:?}, not {known}"
+        );
     }
 
     #[test]
@@ -1139,6 +1251,7 @@ mod tests {
             integrand,
             features: &[],
             spent: Cell::new(spent),
+            most: engine.most_evaluations(),
             placed: None,
             rough: vec![Cell::new(0)],
         }

@@ -12,7 +12,8 @@ use super::watch::{MOST_MEMBERS, Watch, uncounted};
 use super::{Engine, LocalQuantity, Rest, known_number};
 use crate::function::Term;
 use crate::law::Law;
-use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::numeric::cusps::Curve;
+use crate::numeric::quadrature::{Estimate, integrate, within};
 
 /// Worths of coalitions of the features of each term.
 pub(crate) struct Coalitions {
@@ -72,7 +73,7 @@ impl OfTerm {
 
 /// The mean of a term over all features but one, as a function of that one, and the places where it may jump.
 struct Single {
-    curve: Piecewise,
+    curve: Curve,
     breaks: Vec<f64>,
     /// The value that was asked for last: a feature that is held has the same one all along an integral.
     last: Mutex<Option<(u64, Estimate)>>,
@@ -146,12 +147,20 @@ impl Engine {
             });
         }
         let (count, own) = (features.len(), 1_usize << place);
-        let worths = self.worths(&self.coalitions.terms[index], &self.terms[index], row);
+        let (known, whole) = (&self.coalitions.terms[index], &self.terms[index]);
         let without = (0..1_usize << count).filter(|coalition| coalition & own == 0);
-        Estimate::sum(without.map(|coalition| {
-            let gain = worths.of(coalition | own).minus(worths.of(coalition));
-            gain.times(weight(coalition.count_ones() as usize, count))
-        }))
+        let gain = |coalition: usize, worth: &mut dyn FnMut(usize) -> Estimate| {
+            let before = worth(coalition);
+            let share = weight(coalition.count_ones() as usize, count);
+            worth(coalition | own).minus(before).times(share)
+        };
+        if self.factors_of(known).is_none() {
+            // Each is asked for once.
+            let mut worth = |members: usize| self.worth(known, whole, members, row);
+            return Estimate::sum(without.map(|coalition| gain(coalition, &mut worth)));
+        }
+        let worths = self.worths(known, whole, row);
+        Estimate::sum(without.map(|coalition| gain(coalition, &mut |set| worths.of(set))))
     }
 
     /// Worths at a row of all coalitions of the features of a term.
@@ -202,8 +211,10 @@ impl Engine {
         let term = average.map_or(whole, |average| whole.average(average));
         match inside.as_slice() {
             _ if over.is_empty() => term.estimate(row),
-            [] => uncounted(|| {
-                known_number(&known.empty, || self.empty_worth(known, whole, term, over))
+            [] => known.empty.get().copied().unwrap_or_else(|| {
+                uncounted(|| {
+                    known_number(&known.empty, || self.empty_worth(known, whole, term, over))
+                })
             }),
             &[feature] => {
                 let place = whole.features().iter().position(|&other| other == feature);
@@ -260,12 +271,12 @@ impl Engine {
         }
         let mean = |x: f64| self.mean_over_background(term, over, &[(feature, x)]);
         let law = self.whole.margin(feature);
-        let known = uncounted(|| {
+        let make = || {
             single.get_or_init(|| {
                 let panels = law.panels();
                 let mut breaks = Vec::new();
                 term.breaks(feature, &vec![f64::NAN; self.whole.law.dimension()], &mut breaks);
-                let mut places = self.passages(term, feature);
+                let mut places = self.passages_of_background(term, feature);
                 places.extend(&breaks);
                 // Of lines that also run along other features the places are not known.
                 places.retain(|place| place.is_finite());
@@ -273,10 +284,11 @@ impl Engine {
                 points.extend(&panels);
                 let ends = (panels[0], panels[panels.len() - 1]);
                 let points = self.panels_between(&points, ends.0, ends.1);
-                let curve = Piecewise::of(&points, |u| mean(law.place(u)));
+                let curve = self.resolved(&points, [term], |u| mean(law.place(u)));
                 Single { curve, breaks, last: Mutex::default() }
             })
-        });
+        };
+        let known = single.get().unwrap_or_else(|| uncounted(make));
         let last = || known.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, value)) = last().filter(|(at, _)| *at == x.to_bits()) {
             return value;
