@@ -30,15 +30,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::function::Term;
 use crate::law::region::Condition;
 use crate::law::{Crossing, Law, Univariate};
+use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::{
-    Estimate, Piecewise, TOLERANCE, apart, integrate, integrate_between_cusps, integrate_to, within,
+    Estimate, TOLERANCE, apart, integrate, integrate_between_cusps, integrate_to, within,
 };
 use memory::{HeldValues, Memory};
 use nested::HeldFeatures;
 use shapley::Coalitions;
 use simulation::is_simulating;
 use turned::TurnedMeans;
-use watch::{Watch, spend};
+use watch::{MOST_EVALUATIONS, Watch, spend};
 
 /// Local quantity: the integrand at a row in which the feature of interest has its value.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +80,7 @@ type AxisKey = (usize, PartPlace, usize, [u64; 2], bool);
 #[derive(Default)]
 pub(crate) struct AxisMeans {
     /// Few, and asked for at each node: the last one is found first.
-    curves: Mutex<Vec<(AxisKey, Arc<Piecewise>)>>,
+    curves: Mutex<Vec<(AxisKey, Arc<Curve>)>>,
     numbers: Memory<AxisKey>,
     /// Of terms that two angles enter by their difference.
     turned: TurnedMeans,
@@ -89,7 +90,7 @@ impl AxisMeans {
     /// Most curves that are kept.
     const MOST: usize = 64;
 
-    fn of(&self, key: AxisKey, resolve: impl FnOnce() -> Piecewise) -> Arc<Piecewise> {
+    fn of(&self, key: AxisKey, resolve: impl FnOnce() -> Curve) -> Arc<Curve> {
         let mut kept = self.curves.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = kept.iter().rev().find(|(known, _)| *known == key) {
             return Arc::clone(known);
@@ -208,6 +209,8 @@ pub(crate) struct Engine {
     pub(crate) coalitions: Arc<Coalitions>,
     axis_means: Arc<AxisMeans>,
     factor_moments: Arc<FactorMoments>,
+    /// Means of terms over axes, averaged over what else they read.
+    centres: Arc<Memory<AxisKey>>,
     /// Limits of what is integrated; none for laws and functions that keep within any.
     pub(crate) watch: Option<Arc<Watch>>,
 }
@@ -239,7 +242,7 @@ impl Engine {
     ) -> Self {
         let term_means = terms.iter().map(|_| OnceLock::new()).collect();
         let variance = OnceLock::new();
-        let (factor_moments, watch) = (Arc::default(), None);
+        let (factor_moments, centres, watch) = (Arc::default(), Arc::default(), None);
         Self {
             measure,
             whole,
@@ -249,6 +252,7 @@ impl Engine {
             coalitions,
             axis_means,
             factor_moments,
+            centres,
             watch,
         }
     }
@@ -256,6 +260,11 @@ impl Engine {
     /// True if it integrates as a witness of another engine.
     pub(crate) fn is_witness(&self) -> bool {
         self.watch.as_ref().is_some_and(|watch| watch.is_witness)
+    }
+
+    /// Most evaluations of the integrand of one integral.
+    pub(crate) fn most_evaluations(&self) -> f64 {
+        self.watch.as_ref().map_or(f64::INFINITY, |watch| watch.limit(MOST_EVALUATIONS))
     }
 
     /// The same within limits of what is integrated.
@@ -354,7 +363,7 @@ impl Engine {
         feature: usize,
         axis: (f64, f64),
         other: usize,
-    ) -> Piecewise {
+    ) -> Curve {
         let mut row = vec![f64::NAN; self.whole.law.dimension()];
         let local = LocalQuantity::Centred { feature, axis };
         let mean = |row: &mut [f64]| self.integrated_axis_mean(term, feature, axis, row);
@@ -370,7 +379,7 @@ impl Engine {
         other: usize,
         row: &mut [f64],
         mean: &dyn Fn(&mut [f64]) -> Estimate,
-    ) -> Piecewise {
+    ) -> Curve {
         let law = self.whole.margin(other);
         let mut places = Vec::new();
         local.breaks(term, other, row, &mut places);
@@ -379,10 +388,24 @@ impl Engine {
         let panels = law.panels();
         points.extend(&panels);
         let points = within(&points, panels[0], panels[panels.len() - 1]);
-        Piecewise::of(&points, |u| {
+        self.resolved(&points, [term], |u| {
             row[other] = law.place(u);
             mean(row)
         })
+    }
+
+    /// A mean of terms as a curve between points at which it may change its course; of a problem file, where terms have
+    /// cusps, with what they leave in it where they enter the law of what it is over.
+    pub(crate) fn resolved<'t>(
+        &self,
+        points: &[f64],
+        terms: impl IntoIterator<Item = &'t Term>,
+        mean: impl FnMut(f64) -> Estimate,
+    ) -> Curve {
+        if self.watch.is_some() && terms.into_iter().any(Term::has_cusps) {
+            return Curve::between_cusps(points, mean);
+        }
+        Curve::smooth(points, mean)
     }
 
     /// A term of the function, as a part.
@@ -617,36 +640,60 @@ impl Engine {
 
     /// Coordinates of places along a feature where its effects or its density may change fast.
     pub(crate) fn resolution(&self, feature: usize) -> Vec<f64> {
+        self.resolution_where(feature, Rest::Conditional)
+    }
+
+    /// As [`Self::resolution`], of effects for which the others have their own law or the one given the feature: the former
+    /// is the same all along it, and what breaks across them casts no shadow.
+    pub(crate) fn resolution_where(&self, feature: usize, rest: Rest) -> Vec<f64> {
         let law = self.measure.margin(feature);
         if law.levels().is_some() {
             return law.panels();
         }
         let mut places = self.breaks(feature);
-        for other in (0..self.law().dimension()).filter(|&o| self.law().related(feature, o)) {
-            for at in self.breaks(other) {
-                places.extend(self.law().shadow(fixed_break(other, at, feature)));
+        if rest == Rest::Marginal {
+            for term in self.terms.iter() {
+                places.extend(self.passages_under(&self.measure, term, feature));
             }
+        } else {
+            for other in (0..self.law().dimension()).filter(|&o| self.law().related(feature, o)) {
+                for at in self.breaks(other) {
+                    places.extend(self.law().shadow(fixed_break(other, at, feature)));
+                }
+            }
+            for term in self.terms.iter() {
+                places.extend(self.passages(term, feature));
+            }
+            places.extend(self.passages_of_surfaces(feature));
         }
-        for term in self.terms.iter() {
-            places.extend(self.passages(term, feature));
-        }
-        places.extend(self.passages_of_surfaces(feature));
         places.into_iter().map(|x| law.coordinate(x)).chain(law.panels()).collect()
     }
 
     /// Places along a feature where averages of a term over others change as they pass the lines
     /// across which it breaks.
     pub(crate) fn passages(&self, term: &Term, feature: usize) -> Vec<f64> {
+        let crossings = crossings(term, feature);
+        let shadows = crossings.iter().flat_map(|&crossing| self.law().shadow(crossing));
+        shadows.chain(self.passages_under(&self.measure, term, feature)).collect()
+    }
+
+    /// As [`Self::passages`], of averages over the law of the background, where the others do not depend on the feature.
+    /// Built-in scenarios keep the panels, and with them the digits, that they had.
+    pub(crate) fn passages_of_background(&self, term: &Term, feature: usize) -> Vec<f64> {
+        if self.watch.is_some() {
+            self.passages_under(&self.whole, term, feature)
+        } else {
+            self.passages(term, feature)
+        }
+    }
+
+    /// Places along a feature where lines meet the points between which laws of others are smooth.
+    fn passages_under(&self, measure: &Measure, term: &Term, feature: usize) -> Vec<f64> {
         let mut places: Vec<f64> = term.entrances(feature).collect();
-        for line in term.lines() {
-            let Some(own) = line.weight(feature) else { continue };
-            for &(of, weight) in line.weights.iter().filter(|(other, _)| *other != feature) {
-                let (slope, at) = (own / weight, line.level / weight);
-                places.extend(self.law().shadow(Crossing { of, along: feature, slope, at }));
-                let margin = self.measure.margin(of);
-                let ends = margin.panels().into_iter().map(|u| margin.place(u));
-                places.extend(ends.map(|end| (at - end) / slope));
-            }
+        for Crossing { of, slope, at, .. } in crossings(term, feature) {
+            let margin = measure.margin(of);
+            let ends = margin.panels().into_iter().map(|u| margin.place(u));
+            places.extend(ends.map(|end| (at - end) / slope));
         }
         places
     }
@@ -677,6 +724,20 @@ pub(crate) fn known_number(
     }
     let made = make();
     if made.value.is_nan() { made } else { *known.get_or_init(|| made) }
+}
+
+/// Lines across which a term breaks along a feature, as places of each of the others on them.
+fn crossings(term: &Term, along: usize) -> Vec<Crossing> {
+    let mut found = Vec::new();
+    for line in term.lines() {
+        let Some(own) = line.weight(along) else { continue };
+        let others = line.weights.iter().filter(|(other, _)| *other != along);
+        found.extend(others.map(|&(of, weight)| {
+            let (slope, at) = (own / weight, line.level / weight);
+            Crossing { of, along, slope, at }
+        }));
+    }
+    found
 }
 
 /// A break at a fixed place of one feature, seen along another.
@@ -792,7 +853,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::{Normal, PiecewiseUniform};
+    use crate::law::{Normal, ParentChild, PiecewiseUniform};
     use crate::numeric::special::{normal_between, normal_pdf};
 
     /// x1 uniform from 0 to 1, x2 normal around ½ with sd 2, x3 uniform from 0 to 2.
@@ -876,6 +937,38 @@ mod tests {
         };
         assert_eq!(moves(vec![line(0.0), Term::linear(1.0, 2)]), [false; 3]);
         assert_eq!(moves(vec![line(0.0), line(5.0)]), [true, true, false]);
+    }
+
+    /// The line 2 x1 + 3 x2 = 1 meets the ends of x1, 0 and 1, at x2 = 1/3 and −1/3; x1 depends on x2 here, but not in a
+    /// background.
+    #[test]
+    fn lines_pass_the_law_of_the_background_at_its_ends_alone() {
+        let pair = ParentChild::new(PiecewiseUniform::on(0.0, 1.0), 0.5);
+        let watch = Arc::new(Watch::new(3, false, &["x1", "x2"].map(String::from)));
+        let engine = Engine::new(Law::new().with(&[0, 1], pair), vec![line(0.0)]).watched(watch);
+        let mut ends = engine.passages_of_background(&engine.terms[0], 1);
+        ends.sort_by(f64::total_cmp);
+        assert_eq!(ends.len(), 2);
+        ends.iter().zip([-1.0, 1.0]).for_each(|(end, third)| close(*end, third / 3.0, 1e-15));
+        let all = engine.passages(&engine.terms[0], 1);
+        assert!(all.len() > 2 && ends.iter().all(|end| all.contains(end)), "{all:?}");
+        // Of rows that are cut off the background is whole.
+        let cut = engine.restricted(0, &Condition::between(0.0, 0.5));
+        assert_eq!(cut.passages_of_background(&cut.terms[0], 1).len(), 2);
+        assert!(cut.passages(&cut.terms[0], 1).iter().any(|place| place.abs() < 1e-15));
+    }
+
+    /// Where x1 = x2 + noise passes a line is seen along x2 in effects under the law given x2, and not under the own law.
+    #[test]
+    fn effects_under_the_own_law_have_no_shadows() {
+        let pair = ParentChild::new(PiecewiseUniform::on(0.0, 1.0), 0.01);
+        let term = Term::linear(1.0, 1).breaking_at(1, &[0.5]);
+        let engine = Engine::new(Law::new().with(&[0, 1], pair), vec![term]);
+        let [own, given] = [Rest::Marginal, Rest::Conditional].map(|rest| {
+            let points = engine.resolution_where(0, rest);
+            points.into_iter().filter(|x| (x - 0.5).abs() < 0.03).count()
+        });
+        assert_eq!((own, given), (0, 3));
     }
 
     #[test]

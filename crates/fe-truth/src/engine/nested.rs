@@ -1,14 +1,14 @@
 //! Means and variances over the features that are not held, as nested integrals.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
+use super::memory::{HeldValues, Memory};
 use super::watch::{
-    MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, Watch, is_spent, spend,
-    within_budget,
+    MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, Watch, is_spent, spend, within_budget,
 };
 use super::{
     Alone, Engine, FactorMoments, LocalQuantity, Measure, Moments, Part, PartPlace, Rest,
-    fixed_break,
+    fixed_break, is_simulating,
 };
 use crate::function::Term;
 use crate::law::levels::Levels;
@@ -31,6 +31,8 @@ pub(crate) struct HeldFeatures<'a> {
     measure: &'a Measure,
     held: Vec<(usize, f64)>,
     rest: Rest,
+    /// Shapley values by their terms, features and rows, where both their mean and their variance are asked for.
+    seen: OnceCell<Memory<(usize, usize)>>,
 }
 
 impl<'a> HeldFeatures<'a> {
@@ -40,7 +42,7 @@ impl<'a> HeldFeatures<'a> {
         held: impl IntoIterator<Item = (usize, f64)>,
         rest: Rest,
     ) -> Self {
-        Self { engine, measure, held: held.into_iter().collect(), rest }
+        Self { engine, measure, held: held.into_iter().collect(), rest, seen: OnceCell::new() }
     }
 
     fn is_held(&self, feature: usize) -> bool {
@@ -97,9 +99,43 @@ impl<'a> HeldFeatures<'a> {
     }
 
     fn integrated_mean(&self, index: usize, local: LocalQuantity) -> Estimate {
+        if let Some(known) = self.mean_less_centre(index, local) {
+            return known;
+        }
         let (part, features) = self.averaged(index, local);
-        let integrand = |row: &mut [f64]| self.engine.local(local, part, row);
+        let integrand = |row: &mut [f64]| self.seen_local(local, part, row);
         self.expectation(&features, &[part.term], local, 0.0, &integrand)
+    }
+
+    /// As [`Self::local`], of a row that may come again.
+    fn seen_local(&self, local: LocalQuantity, part: Part<'_>, row: &mut [f64]) -> Estimate {
+        let (LocalQuantity::Shapley(s), Some(seen)) = (local, self.seen.get()) else {
+            return self.local(local, part, row);
+        };
+        let key = ((part.index, s), HeldValues::of(self.term(part.index).features(), row));
+        seen.of(key, || self.local(local, part, row))
+    }
+
+    /// The mean of centred curves of a term at a value of their feature, as the mean of the term there less that of its
+    /// means over the axis, which is the same at all values: made once, it is no part of the integral at each of them.
+    fn mean_less_centre(&self, index: usize, local: LocalQuantity) -> Option<Estimate> {
+        let LocalQuantity::Centred { feature, axis } = local else { return None };
+        let is_held = self.held.iter().map(|(held, _)| *held).eq([feature]);
+        let is_own = is_held && self.rest == Rest::Marginal && self.is_of_rows();
+        let engine = self.engine;
+        let can_be = is_own && engine.watch.is_some() && !self.is_witness();
+        if !can_be || is_simulating() || self.simulates(&[index], local) {
+            return None;
+        }
+        let ends = [axis.0.to_bits(), axis.1.to_bits()];
+        let key = (index, PartPlace::Whole, feature, ends, false);
+        let centre = engine.centres.of((key, HeldValues::of(&[], &[])), || {
+            let (part, features) = self.averaged(index, local);
+            let integrand = |row: &mut [f64]| engine.axis_mean(part, feature, axis, row);
+            engine.free().expectation(&features, &[part.term], local, 0.0, &integrand)
+        });
+        let mean = self.integrated_mean(index, LocalQuantity::Value).minus(centre);
+        Some(mean).filter(|mean| mean.value.is_finite() && !mean.simulated)
     }
 
     pub(crate) fn term(&self, index: usize) -> &'a Term {
@@ -188,6 +224,11 @@ impl<'a> HeldFeatures<'a> {
     pub(crate) fn moments(&self, terms: &[usize], local: LocalQuantity) -> Moments {
         let zero = Estimate::default();
         let mut moments = Moments { mean: zero, variance: zero };
+        let over_one = |&t: &usize| self.free_features(self.term(t)).len() <= 1;
+        if matches!(local, LocalQuantity::Shapley(_)) && terms.iter().all(over_one) {
+            // Of one feature the nodes of both are the same; of several they are too many to be kept.
+            self.seen.get_or_init(Memory::default);
+        }
         let known = self.shapley_variance(terms, local);
         let mean = |&t: &usize| match local {
             LocalQuantity::Shapley(s) if self.engine.watch.is_some() => {
@@ -348,7 +389,7 @@ impl<'a> HeldFeatures<'a> {
         let parts: Vec<Part<'_>> = group.terms.iter().map(|&t| self.whole(t)).collect();
         let terms: Vec<&Term> = parts.iter().map(|part| part.term).collect();
         let integrand = |row: &mut [f64]| {
-            let each = parts.iter().map(|&part| self.engine.local(local, part, row));
+            let each = parts.iter().map(|&part| self.seen_local(local, part, row));
             let sum = Estimate::sum(each);
             sum.squared_from(mean.value)
         };
@@ -596,6 +637,7 @@ impl<'a> HeldFeatures<'a> {
             integrand,
             features: &features,
             spent,
+            most: engine.most_evaluations(),
             placed,
             rough: vec![Cell::new(0); features.len()],
         };
@@ -604,7 +646,7 @@ impl<'a> HeldFeatures<'a> {
         let mut over = || nest.over(&features, &mut given, &mut row);
         let total = match budget {
             Some(most) => within_budget(most, over),
-            None => Some(over()).filter(|_| nest.spent.get() <= nest.most()),
+            None => Some(over()).filter(|_| nest.spent.get() <= nest.most),
         };
         match (&self.engine.watch, total) {
             (Some(watch), None) if !is_spent() => {
@@ -678,8 +720,9 @@ pub(super) struct NestedIntegral<'a> {
     integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
     /// The features that are integrated over.
     features: &'a [usize],
-    /// Evaluations of the integrand so far.
+    /// Evaluations of the integrand so far, and most of them.
     spent: Cell<f64>,
+    most: f64,
     /// The last of the features that are integrated over, where they are summed over places.
     placed: Option<Placed>,
     /// By the number of features that are integrated inside, how often the rule of trapezia did not resolve an integral.
@@ -693,18 +736,12 @@ const MOST_ROUGH: usize = 3;
 const MOST_NESTED: usize = 2;
 
 impl NestedIntegral<'_> {
-    /// Most evaluations of the integrand.
-    fn most(&self) -> f64 {
-        let watch = self.engine.watch.as_ref();
-        watch.map_or(f64::INFINITY, |watch| watch.limit(MOST_EVALUATIONS))
-    }
-
     /// The integrand at a row; none where it takes more evaluations than it may.
     pub(super) fn at(&self, row: &mut [f64]) -> Option<Estimate> {
         self.spent.set(self.spent.get() + 1.0);
         if self.engine.watch.is_some() {
             spend(1.0);
-            if is_spent() || self.spent.get() > self.most() {
+            if is_spent() || self.spent.get() > self.most {
                 return None;
             }
             let value = (self.integrand)(row);
@@ -754,10 +791,14 @@ impl NestedIntegral<'_> {
                 places.extend(self.measure.law.shadow(fixed_break(other, at, feature)));
             }
         }
-        // Averages over a partner change where it passes the lines; Shapley values are made of such.
-        if !rest.is_empty() || matches!(self.local, LocalQuantity::Shapley(_)) {
-            for term in self.terms.iter().filter(|term| term.has_passages()) {
+        // Averages over a partner change where it passes the lines; Shapley values are made of such, whose partner does not
+        // depend on the feature.
+        let is_shapley = matches!(self.local, LocalQuantity::Shapley(_));
+        for term in self.terms.iter().filter(|term| term.has_passages()) {
+            if !rest.is_empty() {
                 places.extend(self.engine.passages(term, feature));
+            } else if is_shapley {
+                places.extend(self.engine.passages_of_background(term, feature));
             }
         }
         let total = if alone {
@@ -896,7 +937,9 @@ impl NestedIntegral<'_> {
                 let weight = law.weight(ends[0]).max(law.weight(ends[1]));
                 at(0.5 * (ends[0] + ends[1])).value.abs() * weight * (ends[1] - ends[0])
             });
-            if most.sum::<f64>() > NOTHING * beside.value.abs() {
+            // What is no number there does not end the integral, as far from its panels as it is.
+            let most: f64 = most.sum();
+            if most.is_finite() && most > NOTHING * beside.value.abs() {
                 let weighed = |u: f64| [law.weighed(u, at(u))];
                 let [found] = integrate_to(self.tolerance, &points, self.floor, weighed);
                 sum = sum.plus(found);
@@ -980,9 +1023,10 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::engine::watch::Watch;
+    use crate::engine::watch::{MOST_EVALUATIONS, Watch};
     use crate::law::region::Condition;
-    use crate::law::{Normal, PiecewiseUniform};
+    use crate::law::{Normal, ParentChild, PiecewiseUniform};
+    use crate::numeric::quadrature::nodes;
     use crate::numeric::special::{normal_cdf, normal_pdf};
 
     /// E x² about the mean 0.5 ± 0.1 of x.
@@ -1061,6 +1105,82 @@ mod tests {
         assert!((10_000..500_000).contains(&asked), "{asked}");
     }
 
+    /// x1 is uniform on [0, 1], and x2 normal around it with sd ½. E (φ_2 − E φ_2)² given x2 is taken at the nodes of
+    /// E φ_2: f is asked at none of them again.
+    #[test]
+    fn shapley_values_are_asked_once_for_mean_and_variance() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let wave = move |x: &[f64]| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            (x[0] + x[1]).sin()
+        };
+        let pair = ParentChild::new(PiecewiseUniform::on(0.0, 1.0), 0.5);
+        let law = Law::new().with(&[0, 1], pair);
+        let engine = watched(Engine::new(law, vec![Term::new(&[0, 1], wave, |_, _| 0.0)]), false);
+        let local = LocalQuantity::Shapley(1);
+        let at = |x: f64| engine.at(1, x, Rest::Conditional);
+        // Curves of means given one feature are made once for all.
+        at(0.2).moments(&[0], local);
+        let count = |make: &dyn Fn() -> Estimate| {
+            let before = asked.load(Ordering::Relaxed);
+            (make(), asked.load(Ordering::Relaxed) - before)
+        };
+        let (_, of_mean) = count(&|| at(0.7).integrated_mean(0, local));
+        let (variance, of_both) = count(&|| at(0.7).moments(&[0], local).variance);
+        assert!(of_mean >= 20 && of_both == of_mean, "{of_both}, {of_mean}");
+        // φ_2 = ½ (f − E f(x1, X2)) and what does not depend on x1.
+        let nodes: Vec<(f64, f64)> = nodes(0.0, 1.0)
+            .map(|(a, w)| {
+                let of_rest = (-0.125_f64).exp() * (a.cos() - (1.0 + a).cos());
+                (0.5 * ((a + 0.7).sin() - of_rest), w * normal_pdf((0.7 - a) / 0.5))
+            })
+            .collect();
+        let mean = |of: &dyn Fn(f64) -> f64| {
+            let mass: f64 = nodes.iter().map(|(_, w)| w).sum();
+            nodes.iter().map(|(value, w)| w * of(*value)).sum::<f64>() / mass
+        };
+        let centre = mean(&|value| value);
+        let known = mean(&|value| (value - centre).powi(2));
+        assert!((variance.value - known).abs() < 1e-14, "{variance:?}, {known}");
+    }
+
+    /// ∫∫∫ 2 x3 exp(x1 x2) over the unit cube is Ei(1) − γ. What curves are centred by costs nothing at other values, is
+    /// that of the law which a region leaves, and agrees with a witness, which takes it anew.
+    #[test]
+    fn what_curves_are_centred_by_is_made_once() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let engine = |is_witness| {
+            let counted = Arc::clone(&asked);
+            let wave = move |x: &[f64]| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                (x[0] * x[1]).exp() * 2.0 * x[2]
+            };
+            let term = Term::new(&[0, 1, 2], wave, |_, _| f64::NAN);
+            watched(Engine::new(uniform(Law::new(), 0..3, (0.0, 1.0)), vec![term]), is_witness)
+        };
+        let centred = LocalQuantity::Centred { feature: 0, axis: (0.0, 1.0) };
+        let (own, witness) = (engine(false), engine(true));
+        let ask = |engine: &Engine, x: f64, local: LocalQuantity| {
+            let before = asked.load(Ordering::Relaxed);
+            let found = given(engine, &[(0, x)]).mean(0, local);
+            (found, asked.load(Ordering::Relaxed) - before)
+        };
+        let ((first, all), (again, few)) = (ask(&own, 0.3, centred), ask(&own, 0.7, centred));
+        assert!(few == ask(&own, 0.7, LocalQuantity::Value).1 && few < all, "{few}, {all}");
+        let mean = |x: f64| x.exp_m1() / x - 1.317_902_151_454_404;
+        for (found, x) in [(first, 0.3), (again, 0.7)] {
+            let off = (found.value - mean(x)).abs();
+            assert!(off <= found.error + 1e-15 && found.error < 1e-12, "{x}: {found:?}");
+        }
+        let half = Condition::between(0.0, 0.5);
+        let [found, other] =
+            [&own, &witness].map(|engine| ask(&engine.restricted(1, &half), 0.7, centred).0);
+        let off = (found.value - other.value).abs();
+        assert!(off <= found.error + other.error, "{found:?}, {other:?}");
+        assert!((found.value - again.value).abs() > 0.01);
+    }
+
     /// x1 x2² has the mean x1/3 over x2 on [0, 1], and x1/12 over x2 on [0, ½].
     #[test]
     fn a_declared_mean_serves_where_its_law_is_whole() {
@@ -1074,6 +1194,22 @@ mod tests {
         assert!((cut.value - 1.0 / 6.0).abs() < 1e-15, "{cut:?}");
         // Densities are quotients there.
         assert!((1.0..1.1).contains(&(cut.error / (1e-12 * cut.value))), "{cut:?}");
+    }
+
+    /// f is 1 above 10.2 deviations, beyond the panels of a normal law, and 0 below: its variance is the probability of that.
+    #[test]
+    fn a_jump_beyond_the_panels_of_a_law_is_within_the_bound() {
+        let step = |x: &[f64]| if x[0] > 10.2 { 1.0 } else { 0.0 };
+        let term = Term::new(&[0], step, |_, _| 0.0).breaking_at(0, &[10.2]);
+        let law = Law::new().with_independent(0, Normal { mean: 0.0, sd: 1.0 });
+        let engine = watched(Engine::new(law, vec![term]), false);
+        let variance = given(&engine, &[]).moments(&[0], LocalQuantity::Value).variance;
+        let known = normal_cdf(-10.2);
+        let off = (variance.value - known).abs();
+        assert!(
+            off <= variance.error && variance.error < 10.0 * known,
+            "{variance:?}, not {known}"
+        );
     }
 
     #[test]
@@ -1110,6 +1246,7 @@ mod tests {
             integrand,
             features: &[],
             spent: Cell::new(spent),
+            most: engine.most_evaluations(),
             placed: None,
             rough: vec![Cell::new(0)],
         }

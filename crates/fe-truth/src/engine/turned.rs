@@ -16,7 +16,8 @@ use super::nested::{HeldFeatures, about};
 use super::watch::{is_spent, uncounted, within_budget};
 use super::{Engine, LocalQuantity, Rest};
 use crate::function::Term;
-use crate::numeric::quadrature::{Estimate, Piecewise, integrate_between_cusps, within};
+use crate::numeric::cusps::Curve;
+use crate::numeric::quadrature::{Estimate, integrate_between_cusps, within};
 
 /// Evaluations that a variance at a point may take, those of curves that are made once not counted.
 const MOST_OF_TURNED: f64 = 2e7;
@@ -42,13 +43,13 @@ type Key = (usize, usize, Option<[u64; 2]>, u64);
 /// Means of terms over a feature as curves along another one, by the difference of the angles; none where one takes too many
 /// evaluations.
 #[derive(Default)]
-pub(crate) struct TurnedMeans(Mutex<HashMap<Key, Option<Arc<Piecewise>>>>);
+pub(crate) struct TurnedMeans(Mutex<HashMap<Key, Option<Arc<Curve>>>>);
 
 impl TurnedMeans {
     /// Most curves that are kept.
     const MOST: usize = 1000;
 
-    fn of(&self, key: Key, resolve: impl FnOnce() -> Option<Piecewise>) -> Option<Arc<Piecewise>> {
+    fn of(&self, key: Key, resolve: impl FnOnce() -> Option<Curve>) -> Option<Arc<Curve>> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key) {
             return known.clone();
@@ -251,7 +252,7 @@ impl<'a> Turned<'a> {
     }
 
     /// The mean of the term over an axis, or over the law, off a curve where that tells it.
-    fn read(&self, curve: &Piecewise, axis: Option<(f64, f64)>, row: &[f64]) -> Estimate {
+    fn read(&self, curve: &Curve, axis: Option<(f64, f64)>, row: &[f64]) -> Estimate {
         let u = self.engine.whole.margin(self.other).coordinate(row[self.other]);
         if curve.covers(u) { curve.at_own(u) } else { self.mean(axis, &mut row.to_vec()) }
     }
@@ -285,7 +286,7 @@ impl<'a> Turned<'a> {
 
     /// The mean of the term along the other feature, given the difference of the angles; none where it takes too many
     /// evaluations.
-    fn mean_given_angle(&self, t: f64, axis: Option<(f64, f64)>) -> Option<Arc<Piecewise>> {
+    fn mean_given_angle(&self, t: f64, axis: Option<(f64, f64)>) -> Option<Arc<Curve>> {
         let ends = axis.map(|(lo, hi)| [lo.to_bits(), hi.to_bits()]);
         let key = (self.index, self.s, ends, t.to_bits());
         self.engine.axis_means.turned.of(key, || {

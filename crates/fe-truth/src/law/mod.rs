@@ -15,6 +15,7 @@ mod part;
 mod piecewise_normal;
 pub(crate) mod region;
 mod restricted;
+mod sibling;
 mod uniform;
 
 use std::sync::Arc;

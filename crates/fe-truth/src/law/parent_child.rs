@@ -2,6 +2,7 @@
 
 use super::Normal;
 use super::piecewise_normal::PiecewiseNormal;
+use super::sibling::Sibling;
 use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate};
 use crate::numeric::special::{mean_normal_cdf, normal_between, normal_quantile};
 
@@ -30,8 +31,25 @@ impl ParentChild {
         Blurred { parent: self.parent.moved(self.shift, self.slope), noise: self.noise }
     }
 
+    /// The law of the parent, seen at a place through normal noise.
+    pub(crate) fn parent_seen(&self, seen: Normal) -> PiecewiseNormal {
+        PiecewiseNormal::new(&self.parent, seen.sd, seen.mean)
+    }
+
+    /// The law of the child where the parent is seen at a place through normal noise, as another child of it shows.
+    pub(crate) fn child_seen(&self, seen: Normal) -> Sibling {
+        Sibling::new(self.parent_seen(seen), (self.shift, self.slope), self.noise)
+    }
+
+    /// Places along another child of the same parent that resolve the passage of this one.
+    pub(crate) fn shadow_on(&self, other: &Self, broken: Crossing) -> Vec<f64> {
+        let steepness = self.slope / other.slope;
+        let sd = self.noise.hypot(steepness * other.noise);
+        broken.passage(self.shift - steepness * other.shift, steepness, sd)
+    }
+
     /// The parent that a child stands for without its noise, and how far noise puts that off.
-    fn parent_of(&self, child: f64) -> Normal {
+    pub(crate) fn parent_of(&self, child: f64) -> Normal {
         Normal { mean: (child - self.shift) / self.slope, sd: self.noise / self.slope.abs() }
     }
 }
@@ -40,10 +58,7 @@ impl Block for ParentChild {
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         match (target, given.iter().find(|(feature, _)| *feature != target)) {
             (0, None) => Box::new(self.parent.clone()),
-            (0, Some(&(_, child))) => {
-                let Normal { mean, sd } = self.parent_of(child);
-                Box::new(PiecewiseNormal::new(&self.parent, sd, mean))
-            }
+            (0, Some(&(_, child))) => Box::new(self.parent_seen(self.parent_of(child))),
             (_, None) => Box::new(self.child()),
             (_, Some(&(_, parent))) => {
                 Box::new(Normal { mean: self.shift + self.slope * parent, sd: self.noise })

@@ -5,20 +5,26 @@ use crate::numeric::special::{mass_beyond, shifted_normal_mass};
 
 /// The law of the parent given the child: a normal around the child, its density scaled on each
 /// piece by that of the parent and cut off at the ends. With one piece, a normal law cut off.
-pub(super) struct PiecewiseNormal {
+pub(crate) struct PiecewiseNormal {
     /// Lower limit, upper limit, factor of the normal density; adjoining. The outer limits may be
     /// infinite.
-    pieces: Vec<(f64, f64, f64)>,
-    child: f64,
-    noise: f64,
-    /// Distance of the support from the child in standard deviations. All densities are relative
+    pub(super) pieces: Vec<(f64, f64, f64)>,
+    pub(super) bell: Bell,
+    /// Integral of the density before normalisation.
+    pub(super) total: f64,
+}
+
+/// A normal density, not normalised, as an interval sees it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bell {
+    pub(super) child: f64,
+    pub(super) noise: f64,
+    /// Distance of the interval from the child in standard deviations. All densities are relative
     /// to the one there, so that nothing underflows however far away the child is.
-    nearest: f64,
-    /// The end of the support that is nearest to the child, where the child is far from it: all
+    pub(super) nearest: f64,
+    /// The end of the interval that is nearest to the child, where the child is far from it: all
     /// places are then told by their distance from that end, which keeps its digits.
     end: Option<f64>,
-    /// Integral of the density before normalisation.
-    total: f64,
 }
 
 /// Distance from the support, in standard deviations, from which on a child is far from it.
@@ -31,18 +37,11 @@ pub(super) fn told(distance: f64) -> f64 {
     if distance < FURTHEST { distance } else { f64::NAN }
 }
 
-impl PiecewiseNormal {
-    pub(super) fn new(parent: &PiecewiseUniform, noise: f64, child: f64) -> Self {
-        Self::on(parent.pieces().map(|(a, b, w)| (a, b, w / (b - a))).collect(), noise, child)
-    }
-
-    pub(super) fn on(pieces: Vec<(f64, f64, f64)>, noise: f64, child: f64) -> Self {
-        let (low, high) = (pieces[0].0, pieces[pieces.len() - 1].1);
+impl Bell {
+    pub(super) fn on((low, high): (f64, f64), noise: f64, child: f64) -> Self {
         let nearest = told((low - child).max(child - high).max(0.0) / noise);
         let end = (nearest > FAR).then_some(if child > high { high } else { low });
-        let mut posterior = Self { pieces, child, noise, nearest, end, total: 1.0 };
-        posterior.total = posterior.mass_below(high);
-        posterior
+        Self { child, noise, nearest, end }
     }
 
     fn standardised(&self, x: f64) -> f64 {
@@ -54,14 +53,8 @@ impl PiecewiseNormal {
         (x - end).abs() / self.noise
     }
 
-    /// The pieces inside an interval.
-    fn cut(&self, from: f64, to: f64) -> Vec<(f64, f64, f64)> {
-        let inside = self.pieces.iter().filter(|&&(a, b, _)| a < to && from < b);
-        inside.map(|&(a, b, density)| (a.max(from), b.min(to), density)).collect()
-    }
-
-    /// Integral of the normal density over an interval inside the support.
-    fn normal_mass(&self, from: f64, to: f64) -> f64 {
+    /// Integral over an interval inside the one that sees it.
+    fn mass(&self, from: f64, to: f64) -> f64 {
         let Some(end) = self.end else {
             let (from, to) = (self.standardised(from), self.standardised(to));
             return self.noise * shifted_normal_mass(from, to, self.nearest);
@@ -70,11 +63,34 @@ impl PiecewiseNormal {
         self.noise * mass_beyond(self.nearest, from.min(to), from.max(to))
     }
 
+    /// Integral over adjoining pieces that are the interval, scaled on each.
+    pub(super) fn total(&self, pieces: &[(f64, f64, f64)]) -> f64 {
+        pieces.iter().map(|&(a, b, density)| density * self.mass(a, b)).sum()
+    }
+}
+
+impl PiecewiseNormal {
+    pub(super) fn new(parent: &PiecewiseUniform, noise: f64, child: f64) -> Self {
+        Self::on(parent.pieces().map(|(a, b, w)| (a, b, w / (b - a))).collect(), noise, child)
+    }
+
+    pub(super) fn on(pieces: Vec<(f64, f64, f64)>, noise: f64, child: f64) -> Self {
+        let bell = Bell::on((pieces[0].0, pieces[pieces.len() - 1].1), noise, child);
+        let total = bell.total(&pieces);
+        Self { pieces, bell, total }
+    }
+
+    /// The pieces inside an interval.
+    fn cut(&self, from: f64, to: f64) -> Vec<(f64, f64, f64)> {
+        let inside = self.pieces.iter().filter(|&&(a, b, _)| a < to && from < b);
+        inside.map(|&(a, b, density)| (a.max(from), b.min(to), density)).collect()
+    }
+
     fn mass_below(&self, x: f64) -> f64 {
         self.pieces
             .iter()
             .filter(|&&(a, _, _)| a < x)
-            .map(|&(a, b, density)| density * self.normal_mass(a, b.min(x)))
+            .map(|&(a, b, density)| density * self.bell.mass(a, b.min(x)))
             .sum::<f64>()
             / self.total
     }
@@ -88,14 +104,14 @@ impl PiecewiseNormal {
 
     /// Points between which the density is smooth, by their distance from the end at which it is.
     fn panels_beyond(&self, end: f64) -> Vec<f64> {
-        let inwards = if self.child > end { -1.0 } else { 1.0 };
+        let inwards = if self.bell.child > end { -1.0 } else { 1.0 };
         let (low, high) = self.support();
         // As for a child nearby: from where on the density is e^-50 of its maximum.
-        let reach = 100.0 / (self.nearest + self.nearest.hypot(10.0));
-        let soft = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0].map(|z| z / (1.0 + self.nearest));
-        let soft = soft.into_iter().chain([reach]).map(|d| inwards * self.noise * d);
+        let reach = 100.0 / (self.bell.nearest + self.bell.nearest.hypot(10.0));
+        let soft = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0].map(|z| z / (1.0 + self.bell.nearest));
+        let soft = soft.into_iter().chain([reach]).map(|d| inwards * self.bell.noise * d);
         let (low, high) = (low - end, high - end);
-        let reach = self.noise * reach;
+        let reach = self.bell.noise * reach;
         let mut points: Vec<f64> = soft.chain(self.pieces.iter().map(|p| p.0 - end)).collect();
         points.extend([low, high]);
         points.retain(|u| (low..=high).contains(u) && u.abs() <= reach);
@@ -121,28 +137,28 @@ impl Univariate for PiecewiseNormal {
     }
 
     fn coordinate(&self, x: f64) -> f64 {
-        self.end.map_or(x, |end| x - end)
+        self.bell.end.map_or(x, |end| x - end)
     }
 
     fn place(&self, u: f64) -> f64 {
         let (low, high) = self.support();
-        self.end.map_or(u, |end| (end + u).clamp(low, high))
+        self.bell.end.map_or(u, |end| (end + u).clamp(low, high))
     }
 
     fn rounds_places(&self) -> bool {
-        self.end.is_some()
+        self.bell.end.is_some()
     }
 
     fn weight(&self, u: f64) -> f64 {
         let density = self.density(self.place(u));
-        let exponent = match self.end {
+        let exponent = match self.bell.end {
             Some(_) => {
-                let beyond = u.abs() / self.noise;
-                beyond * (2.0 * self.nearest + beyond)
+                let beyond = u.abs() / self.bell.noise;
+                beyond * (2.0 * self.bell.nearest + beyond)
             }
             None => {
-                let u = self.standardised(u);
-                (u - self.nearest) * (u + self.nearest)
+                let u = self.bell.standardised(u);
+                (u - self.bell.nearest) * (u + self.bell.nearest)
             }
         };
         density * (-0.5 * exponent).exp() / self.total
@@ -150,8 +166,7 @@ impl Univariate for PiecewiseNormal {
 
     fn mass(&self, from: f64, to: f64) -> f64 {
         let cut = self.cut(from, to);
-        cut.iter().map(|&(a, b, density)| density * self.normal_mass(a, b)).sum::<f64>()
-            / self.total
+        cut.iter().map(|&(a, b, density)| density * self.bell.mass(a, b)).sum::<f64>() / self.total
     }
 
     fn resolves_small_masses(&self) -> bool {
@@ -163,20 +178,20 @@ impl Univariate for PiecewiseNormal {
         if pieces.is_empty() {
             return None;
         }
-        Some(Box::new(Self::on(pieces, self.noise, self.child)))
+        Some(Box::new(Self::on(pieces, self.bell.noise, self.bell.child)))
     }
 
     fn panels(&self) -> Vec<f64> {
-        if let Some(end) = self.end {
+        if let Some(end) = self.bell.end {
             return self.panels_beyond(end);
         }
         let (low, high) = self.support();
         // Beyond this reach the density is e^-50 of its maximum.
-        let reach = self.noise * self.nearest.hypot(10.0);
-        let (from, to) = (low.max(self.child - reach), high.min(self.child + reach));
+        let reach = self.bell.noise * self.bell.nearest.hypot(10.0);
+        let (from, to) = (low.max(self.bell.child - reach), high.min(self.bell.child + reach));
         // Where the child lies outside, the density falls off from the nearest end on this scale.
-        let peak = self.child.clamp(low, high);
-        let scale = self.noise / (1.0 + self.nearest);
+        let peak = self.bell.child.clamp(low, high);
+        let scale = self.bell.noise / (1.0 + self.bell.nearest);
         let mut points = vec![from, to];
         let soft = [1.0, 2.0, 5.0, 10.0, 20.0].map(|z| z * scale);
         points.push(peak);

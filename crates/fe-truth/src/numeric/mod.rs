@@ -2,6 +2,7 @@
 //!
 //! Imports nothing of this crate. Begin with [`quadrature::integrate`].
 
+pub(crate) mod cusps;
 pub(crate) mod elliptic;
 pub(crate) mod quadrature;
 pub(crate) mod roots;

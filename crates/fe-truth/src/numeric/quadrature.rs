@@ -400,26 +400,36 @@ pub(crate) fn integrate_to<const M: usize>(
     done
 }
 
-/// As [`integrate_to`], of an integrand that may have a cusp at each of the points. A substitution flattens it there: at the
-/// share s of the way from each point to the next in the one variable the other one is at s³ (10 − 15 s + 6 s²).
+/// As [`integrate_to`], of an integrand that may have a cusp at each of the points: over a variable in which it is
+/// [`flattened`] there.
 pub(crate) fn integrate_between_cusps<const M: usize>(
     tolerance: f64,
     points: &[f64],
     floor: f64,
     mut f: impl FnMut(f64) -> [Estimate; M],
 ) -> [Estimate; M] {
-    let count = points.len() - 1;
-    let halves: Vec<f64> = (0..=2 * count).map(|k| 0.5 * k as f64).collect();
-    integrate_to(tolerance, &halves, floor, |t| {
-        let before = (t.floor() as usize).min(count - 1);
-        let (from, to) = (points[before], points[before + 1]);
-        let s = t - before as f64;
-        // The distance from the nearer end, so that it keeps its digits.
-        let near = s.min(1.0 - s);
-        let way = (to - from) * near.powi(3) * (10.0 - near * (15.0 - 6.0 * near));
-        let stretch = 30.0 * (near * (1.0 - near)).powi(2) * (to - from);
-        f(if s < 0.5 { from + way } else { to - way }).map(|value| value.times(stretch))
+    integrate_to(tolerance, &halves(points), floor, |t| {
+        let (place, stretch) = flattened(points, t);
+        f(place).map(|value| value.times(stretch))
     })
+}
+
+/// The points, and a place between each two, in the variable in which cusps at points are flattened.
+pub(crate) fn halves(points: &[f64]) -> Vec<f64> {
+    (0..=2 * (points.len() - 1)).map(|k| 0.5 * k as f64).collect()
+}
+
+/// The place at a value of the variable in which cusps at ascending points are flattened, with its derivative: at the
+/// share s of the way from each point to the next in the one variable the other one is at s³ (10 − 15 s + 6 s²).
+pub(crate) fn flattened(points: &[f64], t: f64) -> (f64, f64) {
+    let before = (t.floor() as usize).min(points.len() - 2);
+    let (from, to) = (points[before], points[before + 1]);
+    let s = t - before as f64;
+    // The distance from the nearer end, so that it keeps its digits.
+    let near = s.min(1.0 - s);
+    let way = (to - from) * near.powi(3) * (10.0 - near * (15.0 - 6.0 * near));
+    let stretch = 30.0 * (near * (1.0 - near)).powi(2) * (to - from);
+    (if s < 0.5 { from + way } else { to - way }, stretch)
 }
 
 /// Standard deviations from a normal mean to the last node of the rule of trapezia.
@@ -525,10 +535,20 @@ fn highest_waves(values: &[(f64, f64)], step: f64) -> [f64; 2] {
     })
 }
 
-/// Whittaker's cardinal series of evenly spaced places and values there: the function of no shorter waves than two steps.
+/// Whittaker's cardinal series of places a step apart, one of them 0, and values there: the function of no shorter waves
+/// than two steps. From one place to the next only the sign of the sine changes.
 fn cardinal(values: &[(f64, f64)], step: f64, z: f64) -> f64 {
-    let sinc = |t: f64| if t == 0.0 { 1.0 } else { t.sin() / t };
-    values.iter().map(|(at, value)| value * sinc(std::f64::consts::PI * (z - at) / step)).sum()
+    let sine = (std::f64::consts::PI * z / step).sin();
+    let share = |at: f64| {
+        let away = std::f64::consts::PI * (z - at) / step;
+        let is_odd = (at / step) as i64 & 1 != 0;
+        match away {
+            0.0 => 1.0,
+            _ if is_odd => -sine / away,
+            _ => sine / away,
+        }
+    };
+    values.iter().map(|(at, value)| value * share(*at)).sum()
 }
 
 /// A function of one variable as Legendre series on adjoining pieces, fine enough for its accuracy.
@@ -567,16 +587,38 @@ const RESOLVED: f64 = 3e-14;
 impl Piecewise {
     /// Resolves a function between the first and the last of the ascending `points`, smooth between
     /// neighbouring ones.
-    pub(crate) fn of(points: &[f64], mut f: impl FnMut(f64) -> Estimate) -> Self {
+    pub(crate) fn of(points: &[f64], f: impl FnMut(f64) -> Estimate) -> Self {
+        Self::joined(&Self::resolved(points, MAX_PANELS, f).0)
+    }
+
+    /// The same where so many pieces resolve the function.
+    pub(crate) fn of_at_most(
+        most: usize,
+        points: &[f64],
+        f: impl FnMut(f64) -> Estimate,
+    ) -> Option<Self> {
+        let (done, is_resolved) = Self::resolved(points, most, f);
+        is_resolved.then(|| Self::joined(&done))
+    }
+
+    /// Samples on ascending pieces, and whether they are all as fine as the function asks for.
+    fn resolved(
+        points: &[f64],
+        most: usize,
+        mut f: impl FnMut(f64) -> Estimate,
+    ) -> (Vec<Samples>, bool) {
         let mut raw: Vec<Samples> =
             points.windows(2).map(|ends| Samples::of(ends[0], ends[1], 0, &mut f)).collect();
         let mut scale = raw.iter().map(|samples| samples.largest()).fold(0.0, f64::max);
         let mut done: Vec<Samples> = Vec::with_capacity(raw.len());
+        let mut are_resolved = true;
         raw.reverse();
         while let Some(samples) = raw.pop() {
             scale = scale.max(samples.largest());
-            let enough = done.len() + raw.len() >= MAX_PANELS;
-            if samples.is_resolved(scale) || enough || !samples.can_be_halved() {
+            let enough = done.len() + raw.len() >= most;
+            let is_resolved = samples.is_resolved(scale);
+            if is_resolved || enough || !samples.can_be_halved() {
+                are_resolved &= is_resolved;
                 done.push(samples);
                 continue;
             }
@@ -584,7 +626,7 @@ impl Piecewise {
             raw.push(Samples::of(middle, samples.to, samples.depth + 1, &mut f));
             raw.push(Samples::of(samples.from, middle, samples.depth + 1, &mut f));
         }
-        Self::joined(&done)
+        (done, are_resolved)
     }
 
     fn joined(done: &[Samples]) -> Self {
@@ -891,6 +933,22 @@ mod tests {
         let (_, corner) = asked(0.0, |x| (x - 0.3).abs().sqrt());
         let known = (0.3_f64.powf(1.5) + 0.7_f64.powf(1.5)) / 1.5;
         assert!((corner.value - known).abs() < corner.error && corner.error < 1e-12, "{corner:?}");
+    }
+
+    #[test]
+    fn a_cardinal_series_is_a_sum_of_cardinal_sines() {
+        let step = 0.25;
+        let values: Vec<(f64, f64)> =
+            (-30..=30).map(|k| (f64::from(k) * step, (0.7 * f64::from(k)).sin() + 0.2)).collect();
+        for z in [-0.67, 0.41, 1.19, 0.5] {
+            let sine = |at: f64| {
+                let t = std::f64::consts::PI * (z - at) / step;
+                if t == 0.0 { 1.0 } else { t.sin() / t }
+            };
+            let known: f64 = values.iter().map(|(at, value)| value * sine(*at)).sum();
+            let found = cardinal(&values, step, z);
+            assert!((found - known).abs() < 1e-13, "{z}: {found}, not {known}");
+        }
     }
 
     /// Under a normal law with mean 1 and sd 2: waves, powers and exponentials that are known; not what is rough, what does

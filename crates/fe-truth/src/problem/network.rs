@@ -346,18 +346,25 @@ impl Inner {
             && !self.relevant(target, given).iter().any(reads_target)
     }
 
-    /// A noisy node and the one it is around, where no other matters for the law of a node given others.
-    fn noisy_pair(&self, target: usize, given: &[usize]) -> Option<&Noisy> {
+    /// Noisy nodes around one parent, where nothing else matters for the law of a node given others.
+    fn noisy_family(&self, target: usize, given: &[usize]) -> Option<Vec<&Noisy>> {
         if self.noisy.is_empty() {
             return None;
         }
         let relevant = self.relevant(target, given);
-        self.noisy.iter().find(|noisy| relevant == [noisy.parent, noisy.child])
+        let (parent, children) = relevant.split_first()?;
+        if children.is_empty() {
+            return None;
+        }
+        let of_parent = |child: &usize| {
+            self.noisy.iter().find(|noisy| (noisy.parent, noisy.child) == (*parent, *child))
+        };
+        children.iter().map(of_parent).collect()
     }
 
-    /// The law of a node given others, where it is that of a noisy node and the one it is around.
+    /// The law of a node given others, where all are a noisy family.
     fn noisy_law(&self, target: usize, given: &[(usize, f64)]) -> Option<Box<dyn Univariate>> {
-        Some(self.noisy_pair(target, &numbers(given))?.law(target, given))
+        Some(Noisy::law(&self.noisy_family(target, &numbers(given))?, target, given))
     }
 
     /// Number of unknown features without levels that the law of a node given others is an integral over.
@@ -1577,7 +1584,7 @@ impl Block for Network {
         let mut known = given.clone();
         let mut is_direct = |&target: &usize| {
             let is_direct = self.inner.is_direct(target, &known)
-                || self.inner.noisy_pair(target, &known).is_some();
+                || self.inner.noisy_family(target, &known).is_some();
             known.push(target);
             is_direct
         };
@@ -1623,8 +1630,8 @@ impl Block for Network {
         if [node, other].iter().any(|&node| self.inner.has_levels(node)) {
             return Vec::new();
         }
-        if let Some(noisy) = self.inner.noisy_pair(node, &[other]) {
-            return noisy.shadow(Crossing { of: node, along: other, ..broken });
+        if let Some(family) = self.inner.noisy_family(node, &[other]) {
+            return Noisy::shadow(&family, Crossing { of: node, along: other, ..broken });
         }
         let key = [of as u64, along as u64, slope.to_bits(), at.to_bits()];
         let kept = |shadows: &VecDeque<([u64; 4], Vec<f64>)>| {

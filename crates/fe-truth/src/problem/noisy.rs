@@ -1,8 +1,8 @@
-//! Children with normal noise around a weighted uniform parent: their laws have closed forms.
+//! Children with normal noise around a weighted uniform parent: their laws, and those given each other, have closed forms.
 
 use super::laws::{LawFamily, Plain};
 use super::pieces::Affine;
-use crate::law::{Block, Crossing, ParentChild, PiecewiseUniform, Univariate};
+use crate::law::{Block, Crossing, Normal, ParentChild, PiecewiseUniform, Univariate};
 
 /// A node that is normal around a weighted value of one parent, which is uniform on pieces and reads nothing.
 pub(super) struct Noisy {
@@ -38,23 +38,52 @@ impl Noisy {
         Some(Self { parent, child, pair, rounding })
     }
 
-    /// The law of one of the two given the other, or on its own.
-    pub(super) fn law(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
-        let given: Vec<(usize, f64)> =
-            given.iter().map(|&(node, x)| (self.place(node), x)).collect();
-        let law = self.pair.conditional(self.place(target), &given);
-        Box::new(Rounded { law, rounding: self.rounding })
+    /// The law of the parent or of a child of a family, some nodes around the same parent, given other children and not the parent.
+    pub(super) fn law(
+        family: &[&Self],
+        target: usize,
+        given: &[(usize, f64)],
+    ) -> Box<dyn Univariate> {
+        let own = family.iter().find(|noisy| noisy.child == target);
+        let seen: Vec<Normal> = family
+            .iter()
+            .filter(|noisy| noisy.child != target)
+            .filter_map(|noisy| {
+                let known = given.iter().find(|(node, _)| *node == noisy.child);
+                known.map(|&(_, x)| noisy.pair.parent_of(x))
+            })
+            .collect();
+        let law: Box<dyn Univariate> = match (own, together(&seen)) {
+            (Some(own), Some(seen)) => Box::new(own.pair.child_seen(seen)),
+            (Some(own), None) => Box::new(own.pair.child()),
+            (None, Some(seen)) => Box::new(family[0].pair.parent_seen(seen)),
+            (None, None) => family[0].pair.conditional(0, &[]),
+        };
+        Box::new(Rounded { law, rounding: family.iter().map(|noisy| noisy.rounding).sum() })
     }
 
-    /// Places along one of the two that resolve the passage of the other.
-    pub(super) fn shadow(&self, broken: Crossing) -> Vec<f64> {
-        let [of, along] = [broken.of, broken.along].map(|node| self.place(node));
-        self.pair.shadow(Crossing { of, along, ..broken })
+    /// Places along one member of a family that resolve the passage of another.
+    pub(super) fn shadow(family: &[&Self], broken: Crossing) -> Vec<f64> {
+        if let [a, b] = family {
+            let (of, along) = if a.child == broken.of { (a, b) } else { (b, a) };
+            return of.pair.shadow_on(&along.pair, broken);
+        }
+        let [of, along] = [broken.of, broken.along].map(|node| family[0].place(node));
+        family[0].pair.shadow(Crossing { of, along, ..broken })
     }
 
     fn place(&self, node: usize) -> usize {
         usize::from(node == self.child)
     }
+}
+
+/// Several normal views of one place as one.
+fn together(seen: &[Normal]) -> Option<Normal> {
+    seen.iter().copied().reduce(|a, b| {
+        let apart = a.sd.hypot(b.sd);
+        let share = (a.sd / apart).powi(2);
+        Normal { mean: (1.0 - share) * a.mean + share * b.mean, sd: a.sd / apart * b.sd }
+    })
 }
 
 /// A law whose density is off by rounding of the numbers that it is made of.
@@ -140,6 +169,7 @@ fn uniform(law: &Plain) -> Option<PiecewiseUniform> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::quadrature::{Estimate, integrate};
 
     fn on(low: f64, high: f64) -> Plain {
         Plain::of(LawFamily::Uniform, &[low, high]).unwrap()
@@ -163,7 +193,7 @@ mod tests {
         let doubt = |constant: f64, slope: f64, sd: f64| {
             let mean = Affine { weights: vec![(0, slope)], constant };
             let noisy = Noisy::of(1, (&mean, sd), |_| Some(on(0.0, 1.0))).unwrap();
-            noisy.law(1, &[]).doubt() / f64::EPSILON
+            Noisy::law(&[&noisy], 1, &[]).doubt() / f64::EPSILON
         };
         for (found, known) in [
             (doubt(1e6, 0.5, 1e-3), 8e9),
@@ -172,6 +202,48 @@ mod tests {
         ] {
             assert!((found / known - 1.0).abs() < 1e-6, "{found}, not {known}");
         }
+    }
+
+    /// Three children of one parent: laws given others by Bayes' rule from densities given the parent, and the mass.
+    #[test]
+    fn laws_given_several_children_are_those_of_one_joint_density() {
+        let family = [(0.0, 1.0, 0.2), (1.0, -2.0, 0.5), (0.3, 0.5, 0.1)];
+        let mut child = 0;
+        let family = family.map(|(constant, slope, sd)| {
+            child += 1;
+            let mean = Affine { weights: vec![(0, slope)], constant };
+            Noisy::of(child, (&mean, sd), |_| Some(on(-1.0, 1.0))).unwrap()
+        });
+        let normals = [(0.0, 1.0, 0.2), (1.0, -2.0, 0.5), (0.3, 0.5, 0.1)];
+        let density = |u: f64, known: &[f64]| {
+            let each = normals.iter().zip(known).filter(|(_, x)| !x.is_nan());
+            each.map(|((a, b, sd), x)| Normal { mean: a + b * u, sd: *sd }.pdf(*x)).product::<f64>()
+        };
+        let joint = |known: &[f64]| {
+            let points: Vec<f64> = (-20..=20).map(|k| 0.05 * f64::from(k)).collect();
+            integrate(&points, 0.0, |u| [Estimate::exact(density(u, known))])[0].value
+        };
+        let all: Vec<&Noisy> = family.iter().collect();
+        let given = [(1, 0.4), (2, -0.6)];
+        let known = joint(&[0.4, -0.6, f64::NAN]);
+        let own = Noisy::law(&all, 3, &given);
+        for x in [0.1, 0.5, 0.9] {
+            let ratio = own.pdf(x) * known / joint(&[0.4, -0.6, x]);
+            assert!((ratio - 1.0).abs() < 1e-11, "{x}: {ratio}");
+        }
+        let of_parent = Noisy::law(&all[..2], 0, &given);
+        for u in [-0.9, 0.2, 0.7] {
+            let ratio = of_parent.pdf(u) * known / density(u, &[0.4, -0.6]);
+            assert!((ratio - 1.0).abs() < 1e-11, "{u}: {ratio}");
+        }
+        // x1 at 0.2, as x2 sees it: about where u = 0.2, through both noises.
+        let shadow =
+            Noisy::shadow(&all[..2], crate::law::Crossing { of: 1, along: 2, slope: 0.0, at: 0.2 });
+        let ends: (f64, f64) =
+            (shadow[0].min(shadow[shadow.len() - 1]), shadow[0].max(shadow[shadow.len() - 1]));
+        assert!((0.5 * (ends.0 + ends.1) - 0.6).abs() < 1e-12, "{ends:?}");
+        let wide = 10.0 * 0.2_f64.hypot(0.5 * 0.5) * 2.0;
+        assert!((0.5 * (ends.1 - ends.0) - wide).abs() < 1e-12, "{ends:?}");
     }
 
     /// Laws that are integrals are in doubt, and take as many evaluations as they are asked for.

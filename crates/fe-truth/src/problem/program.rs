@@ -56,6 +56,24 @@ impl Operation {
         all.into_iter().flatten()
     }
 
+    /// True if it is one of two values, of which only one is needed.
+    fn is_branch(&self) -> bool {
+        matches!(self, Self::If(..) | Self::Choose(..))
+    }
+
+    /// True if it takes no longer than a step from one node of a tree to the next.
+    fn is_quick(&self) -> bool {
+        match self {
+            Self::Power(_, bits) => f64::from_bits(*bits) == 2.0,
+            Self::Function(function, _) => {
+                matches!(function, Unary::Abs | Unary::Sign | Unary::Sqrt | Unary::Floor)
+            }
+            Self::SinPi(_) | Self::CosPi(_) => false,
+            Self::Joint(function, ..) => matches!(function, Binary::Min | Binary::Max),
+            _ => true,
+        }
+    }
+
     /// The same with its operands elsewhere.
     fn moved(self, to: impl Fn(usize) -> usize) -> Self {
         match self {
@@ -466,6 +484,10 @@ enum Step {
     Function(Unary, u8),
     Joint(Binary, u8, u8),
     Indicator(Comparison, u8, u8),
+    /// The second, or the third where the first is 0.
+    If(u8, u8, u8),
+    /// The third where a comparison of the first two holds, else the fourth.
+    Choose(Comparison, u8, u8, u8, u8),
 }
 
 /// Most places of a program for one row; longer trees are walked.
@@ -495,7 +517,7 @@ impl Scalar {
 
 impl Steps {
     /// The steps for operations, each with the place that it has among them; none where they are too many, or where
-    /// there are branches: one that is not taken costs nothing in a tree.
+    /// there are branches and not all is quick: one that is not taken costs nothing in a tree.
     fn of(operations: &[Operation]) -> Option<Self> {
         let (mut numbers, mut features) = (Vec::new(), Vec::new());
         for operation in operations {
@@ -506,6 +528,11 @@ impl Steps {
                 Operation::Feature(index) => features.push(*index),
                 _ => {}
             }
+        }
+        if operations.iter().any(Operation::is_branch)
+            && !operations.iter().all(Operation::is_quick)
+        {
+            return None;
         }
         let given = numbers.len() + features.len();
         let is_given = |of: &&Operation| matches!(of, Operation::Number(_) | Operation::Feature(_));
@@ -542,10 +569,14 @@ impl Steps {
                 Operation::Indicator(comparison, a, b) => {
                     Step::Indicator(comparison, places[a], places[b])
                 }
-                Operation::SinPi(_)
-                | Operation::CosPi(_)
-                | Operation::If(..)
-                | Operation::Choose(..) => return None,
+                Operation::If(condition, there, elsewhere) => {
+                    Step::If(places[condition], places[there], places[elsewhere])
+                }
+                Operation::Choose(comparison, a, b, there, elsewhere) => {
+                    let [a, b, there, elsewhere] = [a, b, there, elsewhere].map(|of| places[of]);
+                    Step::Choose(comparison, a, b, there, elsewhere)
+                }
+                Operation::SinPi(_) | Operation::CosPi(_) => return None,
             };
             places.push(u8::try_from(given + steps.len()).ok()?);
             steps.push(step);
@@ -578,6 +609,13 @@ impl Steps {
                 Step::Joint(function, a, b) => function.of(of(&values, a), of(&values, b)),
                 Step::Indicator(comparison, a, b) => {
                     f64::from(u8::from(comparison.holds(of(&values, a), of(&values, b))))
+                }
+                Step::If(condition, there, elsewhere) => {
+                    of(&values, if of(&values, condition) == 0.0 { elsewhere } else { there })
+                }
+                Step::Choose(comparison, a, b, there, elsewhere) => {
+                    let holds = comparison.holds(of(&values, a), of(&values, b));
+                    of(&values, if holds { there } else { elsewhere })
                 }
             };
         }
@@ -656,6 +694,7 @@ mod tests {
             "sin(a) + (a + 2)^b - (b + 2)^2.5 + floor(3*c)*sign(a) + atan2(a, b)",
             "if(a < b, if(b <= c, 2, a), if(a == 0, c, b - 1)) + if(not a < c, b, 1)",
             "if(a < 0.5, 2, 1) * if(2 < b, 2, 0.5)",
+            "if(a < b or not c < a, if(a*b < c, sqrt(1 + abs(a)), abs(b)), min(a, c)^2)",
             "2",
             "b",
         ]
@@ -687,5 +726,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn branches_of_quick_operations_are_steps_and_others_are_walked() {
+        let mut names = Names::default();
+        for (index, name) in ["a", "b"].iter().enumerate() {
+            names.add(name, Meaning::Feature(index));
+        }
+        let is_steps = |text| Scalar::of(&expression(text, &names).unwrap()).steps.is_some();
+        let quick = [
+            "if(a < b, a^2, sqrt(b))",
+            "if(a < b or b < 0, b, 2*a)",
+            "max(abs(a), sign(b)) + floor(a)",
+        ];
+        assert_eq!(quick.map(is_steps), [true; 3]);
+        let slow = [
+            "if(a < b, sin(a), b)",
+            "if(a < b or b < 0, b^3, 1)",
+            "if(a < b, a^b, 1)",
+            "if(a < 1, exp(b), 0)",
+        ];
+        assert_eq!(slow.map(is_steps), [false; 4]);
+        // Where all of it is asked anyway, it is steps.
+        assert!(is_steps("exp(a)*b^3"));
     }
 }

@@ -167,11 +167,14 @@ fn positive_part(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
 struct Margin {
     law: Plain,
     near: NearPlaces,
+    /// The first and the last value inside the support, whose ends have no score.
+    inside: (f64, f64),
 }
 
 impl Margin {
     fn of(law: Plain) -> Self {
-        Self { law, near: NearPlaces::default() }
+        let (low, high) = law.support();
+        Self { law, near: NearPlaces::default(), inside: (low.next_up(), high.next_down()) }
     }
 
     /// The normal score of a value. At the ends of the support it is so far out that nothing changes
@@ -214,9 +217,7 @@ impl Margin {
             Plain::Of(LawFamily::Normal, a, _) => a[0] + a[1] * z,
             Plain::Of(LawFamily::LogNormal, a, _) => (a[0] + a[1] * z).exp(),
             law => {
-                // Inside the support, whose ends have no score.
-                let (low, high) = law.support();
-                let (low, high) = (low.next_up(), high.next_down());
+                let (low, high) = self.inside;
                 let read = near.and_then(|near| law.improved(near, below, above));
                 read.unwrap_or_else(|| law.inverse(below, above)).clamp(low, high)
             }

@@ -32,8 +32,8 @@ use std::sync::{Arc, OnceLock};
 
 use fe_core::{Model, OptionInfo};
 
-use crate::engine::Engine;
 use crate::engine::watch::Watch;
+use crate::engine::{Engine, Rest};
 use crate::error::{Error, number, unknown_name};
 use crate::expression::{Expression, numbered};
 use crate::function::{Function, Native};
@@ -644,9 +644,27 @@ impl Scenario {
 
     /// Ascending points that resolve integrals along a feature between two of its coordinates.
     pub(crate) fn resolved(&self, feature: usize, further: &[f64], from: f64, to: f64) -> Vec<f64> {
+        self.between(feature, &[self.resolution(feature), further].concat(), from, to)
+    }
+
+    /// As [`Self::resolved`], of effects for which the others have their own law, or that given the feature. Built-in
+    /// scenarios keep the panels, and with them the digits, that they had.
+    pub(crate) fn resolved_where(
+        &self,
+        feature: usize,
+        rest: Rest,
+        (from, to): (f64, f64),
+    ) -> Vec<f64> {
+        let engine = &self.parts.engine;
+        if rest == Rest::Conditional || engine.watch.is_none() {
+            return self.resolved(feature, &[], from, to);
+        }
+        self.between(feature, &engine.resolution_where(feature, rest), from, to)
+    }
+
+    fn between(&self, feature: usize, points: &[f64], from: f64, to: f64) -> Vec<f64> {
         let outwards = self.parts.engine.margin(feature).outwards(from, to);
-        let points = [self.resolution(feature), further, &outwards].concat();
-        self.parts.engine.panels_between(&points, from, to)
+        self.parts.engine.panels_between(&[points, &outwards].concat(), from, to)
     }
 
     /// Refuses what a feature with levels does not have.

@@ -10,6 +10,7 @@ use crate::engine::{Engine, LocalQuantity, Moments, Rest};
 use crate::error::Error;
 use crate::error::number;
 use crate::law::Univariate;
+use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::{Estimate, NODES, Piecewise, integrate, within};
 use crate::quantity::{
     BinTruth, Centring, DifferenceTruth, Evaluation, Quantity, Truth, Weighting,
@@ -115,6 +116,14 @@ fn quantity(effect: Quantity) -> Option<Pointwise> {
     })
 }
 
+/// The law that the other features have in an effect.
+fn rest_of(effect: Quantity) -> Rest {
+    match effect {
+        Quantity::Pd | Quantity::Dpd | Quantity::HPdp | Quantity::HDpdp => Rest::Marginal,
+        _ => Rest::Conditional,
+    }
+}
+
 /// The effect that a quantity is, or is the square of.
 fn effect_of(quantity: Pointwise) -> Quantity {
     match quantity {
@@ -145,15 +154,15 @@ pub(super) struct Jump {
 
 /// Curves along parts of a feature, in ascending order.
 #[derive(Default)]
-struct Curves(Vec<Piecewise>);
+struct Curves(Vec<Curve>);
 
 impl Curves {
-    /// A function along those intervals between ascending places that hold so many of the ascending coordinates that a
+    /// Curves of a function along those intervals between ascending places that hold so many of the ascending coordinates that a
     /// curve takes fewer values than they do.
     fn where_they_pay(
         places: &[f64],
         coordinates: &[f64],
-        mut f: impl FnMut(f64) -> Estimate,
+        mut resolve: impl FnMut(&[f64]) -> Curve,
     ) -> Self {
         let before = |place: f64| coordinates.partition_point(|&u| u < place);
         let pays = |ends: &[f64]| before(ends[1]) - before(ends[0]) >= PAYS;
@@ -162,11 +171,11 @@ impl Curves {
         let ends = |run: &[&[f64]]| {
             run.iter().map(|ends| ends[0]).chain(run.last().map(|ends| ends[1])).collect::<Vec<_>>()
         };
-        Self(runs.map(|run| Piecewise::of(&ends(run), &mut f)).collect())
+        Self(runs.map(|run| resolve(&ends(run))).collect())
     }
 
     /// The curve that covers a coordinate.
-    fn of(&self, u: f64) -> Option<&Piecewise> {
+    fn of(&self, u: f64) -> Option<&Curve> {
         self.0.iter().find(|curve| curve.covers(u))
     }
 }
@@ -714,7 +723,7 @@ impl OneFeature<'_> {
             return refused;
         }
         let law = self.law();
-        let curves = self.through(points, |u| self.change(law.place(u)));
+        let curves = self.through(points, Rest::Marginal, |u| self.change(law.place(u)));
         let at = |x: f64| {
             if let Some((_, known)) = alone.iter().find(|(place, _)| *place == x) {
                 return *known;
@@ -760,7 +769,7 @@ impl OneFeature<'_> {
 
     /// A function of the feature's coordinate as curves where points are so many that they pay: one through all of them,
     /// or for a problem file through those that are close.
-    fn through(&self, points: &[f64], f: impl FnMut(f64) -> Estimate) -> Curves {
+    fn through(&self, points: &[f64], rest: Rest, mut f: impl FnMut(f64) -> Estimate) -> Curves {
         let law = self.law();
         let mut asked: Vec<f64> = points.iter().map(|&x| law.coordinate(x)).collect();
         asked.retain(|u| u.is_finite());
@@ -771,12 +780,17 @@ impl OneFeature<'_> {
         if from >= to {
             return Curves::default();
         }
-        let resolution = self.scenario.resolved(self.feature, &[], from, to);
+        let resolution = self.scenario.resolved_where(self.feature, rest, (from, to));
         let pays = points.len() >= PAYS * resolution.len();
-        if !pays && self.scenario.parts.engine.watch.is_some() {
-            return Curves::where_they_pay(&resolution, &asked, f);
+        let engine = &self.scenario.parts.engine;
+        let readers = engine.readers(self.feature);
+        let mut resolve = |points: &[f64]| {
+            engine.resolved(points, readers.iter().map(|&t| &*engine.terms[t]), &mut f)
+        };
+        if !pays && engine.watch.is_some() {
+            return Curves::where_they_pay(&resolution, &asked, resolve);
         }
-        Curves(pays.then(|| Piecewise::of(&resolution, f)).into_iter().collect())
+        Curves(pays.then(|| resolve(&resolution)).into_iter().collect())
     }
 
     /// ALE at levels, in their own order.
@@ -836,7 +850,7 @@ impl OneFeature<'_> {
             return refused;
         }
         let own = |x: f64| self.own(effect, x);
-        let curves = self.through(points, |u| {
+        let curves = self.through(points, rest_of(effect), |u| {
             let x = law.place(u);
             own(x).map_or_else(|| smooth(x), |own| smooth(x).minus(own))
         });
@@ -862,7 +876,7 @@ impl OneFeature<'_> {
 
     /// A value of a curve, or its root, where that is accurate: near 0 it is less so than its argument, and may be on the
     /// own piece of a curve alone.
-    fn read(&self, curve: &Piecewise, u: f64, root: bool) -> Option<Estimate> {
+    fn read(&self, curve: &Curve, u: f64, root: bool) -> Option<Estimate> {
         let value = self.resolved(curve.at(u), || curve.at_own(u))?;
         if !root {
             return Some(value);
@@ -1447,7 +1461,8 @@ mod tests {
             Estimate::exact(u * u)
         };
         let coordinates = [even(0.0, 100), even(1.0, PAYS - 1), even(2.0, PAYS)].concat();
-        let curves = Curves::where_they_pay(&[0.0, 1.0, 2.0, 3.0], &coordinates, f);
+        let places = [0.0, 1.0, 2.0, 3.0];
+        let curves = Curves::where_they_pay(&places, &coordinates, |ends| Curve::smooth(ends, f));
         assert_eq!(curves.0.len(), 2);
         assert_eq!(asked.borrow().len(), 2 * NODES);
         assert!(asked.borrow().iter().all(|u| !(1.0..2.0).contains(u)));
