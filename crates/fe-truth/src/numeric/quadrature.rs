@@ -577,7 +577,7 @@ struct Piece {
     error: f64,
     /// Mean magnitude and error of the function here.
     means: [f64; 2],
-    /// What there may be beyond the series where that is not told by it.
+    /// Bound on what is beyond the series where that is not told by it.
     untold: f64,
 }
 
@@ -844,7 +844,7 @@ impl Samples {
         4.0 * self.tail() + 4.0 * noise + 8.0 * f64::EPSILON * size
     }
 
-    /// What there may be beyond the series besides, of a piece on its own: as much as of the values where the highest
+    /// Bound on what is beyond the series besides, of a piece on its own: as much as of the values where the highest
     /// coefficients are not small beside these, as they need not be if other pieces are much larger. Then nothing tells
     /// how those beyond fall off.
     fn untold(&self) -> f64 {
