@@ -50,6 +50,12 @@ pub fn obey(stop: &'static Stop) {
     OF_THREAD.set(Some(stop));
 }
 
+/// The stop that this thread is under, for threads that it starts to [`obey`] as well.
+#[must_use]
+pub fn obeyed() -> Option<&'static Stop> {
+    OF_THREAD.get()
+}
+
 /// Does some work, on this thread and those of its pool, that [`check`] may end. A panic goes on its way.
 ///
 /// ```

@@ -248,6 +248,7 @@ fn bounds_hold_where_they_once_were_broken() {
         (999_111_551_242_869_293, 295),
         (4_962_870_976_181_392_382, 319),
         (1_557_726_863_570_621_245, 179),
+        (10_581_088_684_925_550_079, 196),
     ] {
         if let Err(broken) = against_another_quadrature(seed, index) {
             panic!("{broken:?}");

@@ -20,6 +20,7 @@ mod places;
 mod products;
 pub(crate) mod shapley;
 mod simulation;
+pub(crate) mod threads;
 mod turned;
 mod variance_of_means;
 pub(crate) mod watch;
@@ -32,7 +33,8 @@ use crate::law::region::Condition;
 use crate::law::{Crossing, Law, Univariate};
 use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::{
-    Estimate, TOLERANCE, apart, integrate, integrate_between_cusps, integrate_to, within,
+    Estimate, TOLERANCE, apart, integrate, integrate_between_cusps, integrate_to, one_by_one,
+    within,
 };
 use memory::{HeldValues, Memory};
 use nested::HeldFeatures;
@@ -402,10 +404,20 @@ impl Engine {
         terms: impl IntoIterator<Item = &'t Term>,
         mean: impl FnMut(f64) -> Estimate,
     ) -> Curve {
+        self.resolved_of_each(points, terms, &mut one_by_one(mean))
+    }
+
+    /// As [`Self::resolved`], of means that are asked for at many places at once.
+    pub(crate) fn resolved_of_each<'t>(
+        &self,
+        points: &[f64],
+        terms: impl IntoIterator<Item = &'t Term>,
+        means: &mut dyn FnMut(&[f64]) -> Vec<Estimate>,
+    ) -> Curve {
         if self.watch.is_some() && terms.into_iter().any(Term::has_cusps) {
-            return Curve::between_cusps(points, mean);
+            return Curve::between_cusps(points, means);
         }
-        Curve::smooth(points, mean)
+        Curve::smooth(points, means)
     }
 
     /// A term of the function, as a part.

@@ -116,6 +116,11 @@ pub(crate) fn is_spent() -> bool {
     SPENT.get() > LIMIT.get()
 }
 
+/// True if what is being made is part of something that may take so many evaluations.
+pub(super) fn is_limited() -> bool {
+    LIMIT.get() < f64::INFINITY
+}
+
 /// True if what is being made is not used, as it has been taken to cost more than is left: its cost is spared.
 pub(super) fn is_in_vain() -> bool {
     is_spent() && !ONCE.get()
@@ -247,6 +252,11 @@ impl Watch {
     /// worth its cost.
     pub(crate) fn has_refused() -> bool {
         REASON.with_borrow(Option::is_some)
+    }
+
+    /// Remembers the reason of another thread.
+    pub(super) fn remember(reason: String) {
+        REASON.set(Some(reason));
     }
 
     /// The reason for what is not a number, as found on this thread since it was last asked for.

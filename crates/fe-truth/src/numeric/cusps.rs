@@ -14,17 +14,24 @@ pub(crate) struct Curve {
 const MOST_PIECES: usize = 16;
 
 impl Curve {
-    /// Resolves a function that is smooth between neighbouring ones of ascending points.
-    pub(crate) fn smooth(points: &[f64], f: impl FnMut(f64) -> Estimate) -> Self {
-        Self { series: Piecewise::of(points, f), cusps: Vec::new() }
+    /// Resolves a function that is smooth between neighbouring ones of ascending points, asked at many places at once.
+    pub(crate) fn smooth(points: &[f64], f: &mut dyn FnMut(&[f64]) -> Vec<Estimate>) -> Self {
+        Self { series: Piecewise::of_each(points, f), cusps: Vec::new() }
     }
 
-    /// Resolves a function that may have a cusp at each of ascending points. Where few pieces do not in the other variable, as
-    /// rounding of places next to a root of the distance does not let them, it is a curve of the place itself.
-    pub(crate) fn between_cusps(points: &[f64], mut f: impl FnMut(f64) -> Estimate) -> Self {
+    /// Resolves a function that may have a cusp at each of ascending points, also asked so. Where few pieces do
+    /// not in the other variable, as rounding of places next to a root of the distance does not let them, it is a curve of the
+    /// place itself.
+    pub(crate) fn between_cusps(
+        points: &[f64],
+        f: &mut dyn FnMut(&[f64]) -> Vec<Estimate>,
+    ) -> Self {
         let halves = halves(points);
-        let flat = |t: f64| f(flattened(points, t).0);
-        match Piecewise::of_at_most(MOST_PIECES * halves.len(), &halves, flat) {
+        let mut flat = |places: &[f64]| {
+            let places: Vec<f64> = places.iter().map(|&t| flattened(points, t).0).collect();
+            f(&places)
+        };
+        match Piecewise::of_at_most(MOST_PIECES * halves.len(), &halves, &mut flat) {
             Some(series) => Self { series, cusps: points.to_vec() },
             None => Self::smooth(points, f),
         }
@@ -91,11 +98,12 @@ fn share(way: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::quadrature::one_by_one;
 
     #[test]
     fn the_variable_of_a_place_is_that_which_has_it() {
         let cusps = [-1.0, 0.5, 2.0, 40.0];
-        let curve = Curve::between_cusps(&cusps, |_| Estimate::exact(1.0));
+        let curve = Curve::between_cusps(&cusps, &mut one_by_one(|_| Estimate::exact(1.0)));
         for k in 0..=300 {
             let t = 0.01 * f64::from(k);
             let (place, stretch) = flattened(&cusps, t);
@@ -136,8 +144,8 @@ mod tests {
             let left = |d: f64| if d > 0.0 { d * d.ln() } else { 0.0 };
             left(x) + 0.5 * left(2.0 - x)
         };
-        let (smooth, own) = counted(of, |f| Curve::smooth(&[0.0, 2.0], f));
-        let (curve, flat) = counted(of, |f| Curve::between_cusps(&[0.0, 2.0], f));
+        let (smooth, own) = counted(of, |f| Curve::smooth(&[0.0, 2.0], &mut one_by_one(f)));
+        let (curve, flat) = counted(of, |f| Curve::between_cusps(&[0.0, 2.0], &mut one_by_one(f)));
         assert!(3 * flat < own && !curve.cusps.is_empty(), "{flat}, {own}");
         for curve in [&smooth, &curve] {
             holds(curve, of);
@@ -153,8 +161,8 @@ mod tests {
     #[test]
     fn what_rounding_hides_is_not_resolved_at_any_cost() {
         let of = |x: f64| (2.0 - x).max(0.0).sqrt();
-        let (_, own) = counted(of, |f| Curve::smooth(&[0.0, 2.0], f));
-        let (curve, all) = counted(of, |f| Curve::between_cusps(&[0.0, 2.0], f));
+        let (_, own) = counted(of, |f| Curve::smooth(&[0.0, 2.0], &mut one_by_one(f)));
+        let (curve, all) = counted(of, |f| Curve::between_cusps(&[0.0, 2.0], &mut one_by_one(f)));
         assert!(curve.cusps.is_empty() && all <= own + 2 * 3 * MOST_PIECES * 20, "{all}, {own}");
         holds(&curve, of);
     }

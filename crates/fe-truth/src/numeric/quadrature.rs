@@ -201,10 +201,25 @@ fn at_nodes<const M: usize>(
     to: f64,
     f: &mut impl FnMut(f64) -> [Estimate; M],
 ) -> [[Estimate; M]; NODES] {
-    let rule = &*RULE;
+    let places = places(from, to);
+    corrected(from, to, &places, places.map(f))
+}
+
+/// The nodes between two ends, as they come out.
+fn places(from: f64, to: f64) -> [f64; NODES] {
     let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
-    let places = rule.nodes.map(|node| centre + half * node);
-    let mut values = places.map(f);
+    RULE.nodes.map(|node| centre + half * node)
+}
+
+/// Values at places, as they are at the nodes.
+fn corrected<const M: usize>(
+    from: f64,
+    to: f64,
+    places: &[f64; NODES],
+    mut values: [[Estimate; M]; NODES],
+) -> [[Estimate; M]; NODES] {
+    let rule = &*RULE;
+    let half = 0.5 * (to - from);
     if f64::EPSILON * from.abs().max(to.abs()) > MISPLACED * half {
         let as_found = values;
         for i in 0..NODES {
@@ -443,6 +458,12 @@ const HOPELESS: f64 = 1e-5;
 /// frequency, and all that is smooth falls off faster and faster.
 const TO_HIGHEST: f64 = 0.046;
 const TO_TWICE: f64 = 1.25;
+/// Power of that by which they do over a quarter of an octave, and a factor for what is not even about that: a small part whose
+/// waves get ever shorter, as those of a sine of what is lognormal, falls off with the logarithm of the frequency only, and is
+/// hidden in lower waves behind what is smooth. Until integrals are accepted it falls off by a hundred at the most.
+const OCTAVE: i32 = 4;
+const UNEVEN: f64 = 4.0;
+const AT_MOST: f64 = 1e-2;
 /// Error of the rule of trapezia that is accepted, relative to the integral of the magnitude.
 const OF_TRAPEZIA: f64 = 1e-12;
 /// Places between nodes, in standard deviations from the mean, at which an integrand must be what its values at the nodes
@@ -457,7 +478,7 @@ const OFF: f64 = 1e-6;
 ///
 /// Nodes at a distance h take a wave of the frequency 2π/h for a constant: the error is twice what the integrand has of
 /// it. The values show what it has of frequencies up to π/h. This is taken to fall off from the highest of them on as from
-/// half of that to it, but not by more than a thousand. The change that halving the distance makes is no measure of it: that
+/// half of that to it, or over less than an octave, but not by more than a hundred. The change that halving the distance makes is no measure of it: that
 /// is what there is of one frequency in one phase, and may vanish by chance.
 pub(crate) fn over_normal(
     (mean, sd): (f64, f64),
@@ -483,10 +504,11 @@ pub(crate) fn over_normal(
         }
         let total = sum.times(step * sd);
         if halving >= HALVINGS[0] {
-            let [before, last] = highest_waves(&values, step).map(|size| size * step * sd);
-            let falling = if before > 0.0 { (last / before).min(1.0) } else { 1.0 };
-            let least = BEYOND * falling.powf(TO_HIGHEST);
-            let share = (2.0 * falling.powf(TO_TWICE)).max(least);
+            let [before, near, last] = highest_waves(&values, step).map(|size| size * step * sd);
+            let falling = |from: f64| if from > 0.0 { (last / from).min(1.0) } else { 1.0 };
+            let (far, near) = (falling(before), falling(near));
+            let least = AT_MOST * far.powf(TO_HIGHEST);
+            let share = (2.0 * far.powf(TO_TWICE)).max(UNEVEN * near.powi(OCTAVE)).max(least);
             // The density falls off by a factor of 5000 over the next standard deviation.
             let doubt = last * share + sd * at_ends;
             if doubt <= floor.max(OF_TRAPEZIA * total.magnitude) {
@@ -513,10 +535,13 @@ pub(crate) fn over_normal(
 /// as parts of a whole turn from one value to the next.
 const TURNS: usize = 128;
 const HIGHEST: usize = 62;
+const A_QUARTER_OCTAVE_BEFORE: usize = 52;
+/// A wave beside the highest one, of which there may be more where two parts of a function cancel in that.
+const BESIDE_HIGHEST: usize = 60;
 
-/// Sizes of what evenly spaced values have of two waves: of close to the highest frequency that they can show, and of half of
-/// that before it.
-fn highest_waves(values: &[(f64, f64)], step: f64) -> [f64; 2] {
+/// Sizes of what evenly spaced values have of three waves: of half the frequency of the last, of a quarter of an octave less
+/// than that, and of close to the highest frequency that they can show.
+fn highest_waves(values: &[(f64, f64)], step: f64) -> [f64; 3] {
     static TURN: LazyLock<[(f64, f64); TURNS]> = LazyLock::new(|| {
         std::array::from_fn(|k| (std::f64::consts::TAU * k as f64 / TURNS as f64).sin_cos())
     });
@@ -525,14 +550,15 @@ fn highest_waves(values: &[(f64, f64)], step: f64) -> [f64; 2] {
     for (z, value) in values {
         sums[((z / step) as i32).rem_euclid(TURNS as i32) as usize] += value;
     }
-    [HIGHEST / 2, HIGHEST].map(|wave| {
+    let size = |wave: usize| {
         let parts = sums.iter().enumerate().map(|(k, sum)| {
             let (sine, cosine) = TURN[wave * k % TURNS];
             (sum * sine, sum * cosine)
         });
         let (sine, cosine) = parts.fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1));
-        sine.hypot(cosine)
-    })
+        f64::hypot(sine, cosine)
+    };
+    [size(HIGHEST / 2), size(A_QUARTER_OCTAVE_BEFORE), size(HIGHEST).max(size(BESIDE_HIGHEST))]
 }
 
 /// Whittaker's cardinal series of places a step apart, one of them 0, and values there: the function of no shorter waves
@@ -588,6 +614,11 @@ impl Piecewise {
     /// Resolves a function between the first and the last of the ascending `points`, smooth between
     /// neighbouring ones.
     pub(crate) fn of(points: &[f64], f: impl FnMut(f64) -> Estimate) -> Self {
+        Self::of_each(points, &mut one_by_one(f))
+    }
+
+    /// As [`Self::of`], of a function that is asked at many places at once.
+    pub(crate) fn of_each(points: &[f64], f: &mut dyn FnMut(&[f64]) -> Vec<Estimate>) -> Self {
         Self::joined(&Self::resolved(points, MAX_PANELS, f).0)
     }
 
@@ -595,7 +626,7 @@ impl Piecewise {
     pub(crate) fn of_at_most(
         most: usize,
         points: &[f64],
-        f: impl FnMut(f64) -> Estimate,
+        f: &mut dyn FnMut(&[f64]) -> Vec<Estimate>,
     ) -> Option<Self> {
         let (done, is_resolved) = Self::resolved(points, most, f);
         is_resolved.then(|| Self::joined(&done))
@@ -605,10 +636,9 @@ impl Piecewise {
     fn resolved(
         points: &[f64],
         most: usize,
-        mut f: impl FnMut(f64) -> Estimate,
+        f: &mut dyn FnMut(&[f64]) -> Vec<Estimate>,
     ) -> (Vec<Samples>, bool) {
-        let mut raw: Vec<Samples> =
-            points.windows(2).map(|ends| Samples::of(ends[0], ends[1], 0, &mut f)).collect();
+        let mut raw = Samples::between(points, 0, f);
         let mut scale = raw.iter().map(|samples| samples.largest()).fold(0.0, f64::max);
         let mut done: Vec<Samples> = Vec::with_capacity(raw.len());
         let mut are_resolved = true;
@@ -623,8 +653,8 @@ impl Piecewise {
                 continue;
             }
             let middle = 0.5 * (samples.from + samples.to);
-            raw.push(Samples::of(middle, samples.to, samples.depth + 1, &mut f));
-            raw.push(Samples::of(samples.from, middle, samples.depth + 1, &mut f));
+            let halves = [samples.from, middle, samples.to];
+            raw.extend(Samples::between(&halves, samples.depth + 1, f).into_iter().rev());
         }
         (done, are_resolved)
     }
@@ -730,7 +760,8 @@ impl Piecewise {
     /// several places from each point to the next.
     fn is_one_series(&self, points: &[f64]) -> bool {
         let (from, to) = (points[0], points[points.len() - 1]);
-        let samples = Samples::of(from, to, 0, &mut |x| self.at(x));
+        let one = Samples::between(&[from, to], 0, &mut one_by_one(|x| self.at(x)));
+        let Some(samples) = one.first() else { return false };
         let enough = 2.0 * RESOLVED * self.magnitude;
         if samples.tail() > enough {
             return false;
@@ -794,11 +825,32 @@ struct Samples {
     values: [Estimate; NODES],
 }
 
+/// A function of one place as one that is asked at many.
+pub(crate) fn one_by_one(
+    mut f: impl FnMut(f64) -> Estimate,
+) -> impl FnMut(&[f64]) -> Vec<Estimate> {
+    move |places| places.iter().map(|&place| f(place)).collect()
+}
+
 impl Samples {
-    fn of(from: f64, to: f64, depth: u32, f: &mut impl FnMut(f64) -> Estimate) -> Self {
+    /// Those of the pieces between neighbouring points, from values that are asked for at once.
+    fn between(
+        points: &[f64],
+        depth: u32,
+        f: &mut dyn FnMut(&[f64]) -> Vec<Estimate>,
+    ) -> Vec<Self> {
         interrupt::check();
-        let values = at_nodes(from, to, &mut |x| [f(x)]).map(|[value]| value);
-        Self { from, to, depth, values }
+        let asked: Vec<f64> = points.windows(2).flat_map(|ends| places(ends[0], ends[1])).collect();
+        let values = f(&asked);
+        let pieces = points.windows(2).zip(values.chunks_exact(NODES));
+        pieces
+            .map(|(ends, values)| {
+                let (from, to) = (ends[0], ends[1]);
+                let values =
+                    corrected(from, to, &places(from, to), std::array::from_fn(|i| [values[i]]));
+                Self { from, to, depth, values: values.map(|[value]| value) }
+            })
+            .collect()
     }
 
     fn largest(&self) -> f64 {
@@ -948,6 +1000,37 @@ mod tests {
             let known: f64 = values.iter().map(|(at, value)| value * sine(*at)).sum();
             let found = cardinal(&values, step, z);
             assert!((found - known).abs() < 1e-13, "{z}: {found}, not {known}");
+        }
+    }
+
+    /// Small waves whose frequency grows with the exponential of the place, as in a sine of what is lognormal, beside what is
+    /// smooth: their share of what the nodes take for a constant is seen in the highest waves only.
+    #[test]
+    fn trapezia_see_small_waves_that_get_ever_shorter_beside_what_is_smooth() {
+        let density = |z: f64| (-0.5 * z * z).exp();
+        for (decay, size, frequency) in [
+            (1.0, 4e-5, 3.67),
+            (1.0, 8e-5, 3.67),
+            (0.5, 1e-5, 4.0),
+            (1.0, 1e-6, 3.3),
+            (2.0, 1e-6, 4.0),
+        ] {
+            let f = |z: f64| {
+                let lognormal = (0.5 * z).exp();
+                let smooth = (-decay * (lognormal - 1.0).powi(2)).exp();
+                density(z) * (smooth + size * (frequency * lognormal).sin())
+            };
+            let fine = (-1200..=1200).map(|k| f(0.0078125 * f64::from(k))).sum::<f64>() * 0.0078125;
+            // Of a magnitude for which the waves are near what is tolerated, and far below.
+            for magnitude in [1.0, 5.0, 20.0, 100.0] {
+                let of = |z: f64| Estimate {
+                    error: 0.0,
+                    ..Estimate::of_size(f(z), magnitude * density(z))
+                };
+                let found = over_normal((0.0, 1.0), 0.0, of).expect("it is resolved");
+                let off = (found.value - fine).abs();
+                assert!(off <= found.error, "{size}, {magnitude}: {off}, {found:?}");
+            }
         }
     }
 

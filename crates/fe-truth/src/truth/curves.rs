@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use fe_core::interrupt;
 
+use crate::engine::threads::at_each;
 use crate::engine::watch::{Watch, in_time, with_cost, within_budget};
 use crate::engine::{Engine, LocalQuantity, Moments, Rest};
 use crate::error::Error;
@@ -769,7 +770,7 @@ impl OneFeature<'_> {
 
     /// A function of the feature's coordinate as curves where points are so many that they pay: one through all of them,
     /// or for a problem file through those that are close.
-    fn through(&self, points: &[f64], rest: Rest, mut f: impl FnMut(f64) -> Estimate) -> Curves {
+    fn through(&self, points: &[f64], rest: Rest, f: impl Fn(f64) -> Estimate + Sync) -> Curves {
         let law = self.law();
         let mut asked: Vec<f64> = points.iter().map(|&x| law.coordinate(x)).collect();
         asked.retain(|u| u.is_finite());
@@ -784,8 +785,9 @@ impl OneFeature<'_> {
         let pays = points.len() >= PAYS * resolution.len();
         let engine = &self.scenario.parts.engine;
         let readers = engine.readers(self.feature);
-        let mut resolve = |points: &[f64]| {
-            engine.resolved(points, readers.iter().map(|&t| &*engine.terms[t]), &mut f)
+        let resolve = |points: &[f64]| {
+            let terms = readers.iter().map(|&t| &*engine.terms[t]);
+            engine.resolved_of_each(points, terms, &mut |places| at_each(places, &f))
         };
         if !pays && engine.watch.is_some() {
             return Curves::where_they_pay(&resolution, &asked, resolve);
@@ -938,9 +940,8 @@ impl OneFeature<'_> {
             return vec![truth(integrated(Estimate::default())); points.len()];
         }
         let resolution = self.scenario.resolved(self.feature, &[], from, to);
-        let slope = Piecewise::of(&resolution, |u| {
-            self.slope(with_jumps, law.place(u)).times(law.stretch(u))
-        });
+        let slope = |u: f64| self.slope(with_jumps, law.place(u)).times(law.stretch(u));
+        let slope = Piecewise::of_each(&resolution, &mut |places| at_each(places, &slope));
         let before = slope.integral_to(start);
         let margin = |x: f64| self.margin(x, |x| self.slope(with_jumps, x));
         let begun = margin(self.axis.0);
@@ -1408,6 +1409,7 @@ fn bin_truth(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::quadrature::one_by_one;
     use crate::numeric::special::normal_cdf;
 
     /// A mass of ½, a mean slope of 2 ± 0.1, its mean square distance 10 ± 0.02 from −1, a variance of 2 ± 0.06.
@@ -1462,7 +1464,9 @@ mod tests {
         };
         let coordinates = [even(0.0, 100), even(1.0, PAYS - 1), even(2.0, PAYS)].concat();
         let places = [0.0, 1.0, 2.0, 3.0];
-        let curves = Curves::where_they_pay(&places, &coordinates, |ends| Curve::smooth(ends, f));
+        let curves = Curves::where_they_pay(&places, &coordinates, |ends| {
+            Curve::smooth(ends, &mut one_by_one(f))
+        });
         assert_eq!(curves.0.len(), 2);
         assert_eq!(asked.borrow().len(), 2 * NODES);
         assert!(asked.borrow().iter().all(|u| !(1.0..2.0).contains(u)));
