@@ -8,8 +8,10 @@
 use std::f64::consts::{PI, TAU};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::closed_forms::{ClosedForms, Pointwise};
+use super::closed_forms::{ClosedForms, Pointwise, Spread};
+use super::feynman_boxes::Boxes;
 use super::{Family, Parameters, Parts, ScenarioInfo};
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
@@ -50,11 +52,11 @@ fn build(_: &mut Parameters) -> Result<Parts, Error> {
 struct Feynman;
 
 /// The angle between the sides: x3 − x4, seen from where they are opposite.
-struct Opening {
+pub(super) struct Opening {
     /// cos² of half the angle; 0 where the sides are opposite.
-    half_cosine2: f64,
-    cosine: f64,
-    sine: f64,
+    pub(super) half_cosine2: f64,
+    pub(super) cosine: f64,
+    pub(super) sine: f64,
 }
 
 impl Opening {
@@ -65,7 +67,7 @@ impl Opening {
 }
 
 /// Length of the third side, without cancellation where it is short.
-fn third(x1: f64, x2: f64, opening: &Opening) -> f64 {
+pub(super) fn third(x1: f64, x2: f64, opening: &Opening) -> f64 {
     (x1 - x2).hypot(2.0 * (x1 * x2 * opening.half_cosine2).sqrt())
 }
 
@@ -175,15 +177,15 @@ fn folded(angle: f64) -> f64 {
 }
 
 /// The mean of f over the angle, and its derivative along the first length.
-struct MeanOverAngle {
-    value: f64,
+pub(super) struct MeanOverAngle {
+    pub(super) value: f64,
     per_first: f64,
 }
 
 /// The circumference of an ellipse by the arithmetic-geometric mean: with a = x1 + x2, b = |x1 − x2|
 /// the mean of f is ((a² + b²)/2 − Σ 2^(n−1) c_n²) / agm(a, b), and that of 1/f is 1 / agm(a, b)
 /// (NIST Handbook, 19.8).
-fn mean_over_angle(x1: f64, x2: f64) -> MeanOverAngle {
+pub(super) fn mean_over_angle(x1: f64, x2: f64) -> MeanOverAngle {
     let (sum, difference) = (x1 + x2, (x1 - x2).abs());
     if difference < 1e-300 {
         let value = 2.0 * sum / PI;
@@ -206,18 +208,24 @@ fn mean_over_angle(x1: f64, x2: f64) -> MeanOverAngle {
 }
 
 /// The mean of f over the other length, and its derivatives.
-struct MeanOverLength {
-    value: f64,
-    per_length: f64,
+pub(super) struct MeanOverLength {
+    pub(super) value: f64,
+    pub(super) per_length: f64,
     per_angle: f64,
+    /// Size of what the value is the sum of.
+    pub(super) size: f64,
+}
+
+/// The mean over the whole other length.
+fn mean_over_length(x: f64, angle: f64) -> MeanOverLength {
+    mean_between(x, &Opening::of(angle), (LOW, HIGH))
 }
 
 /// The mean over a log-uniform t of R = √(x² + t² + 2xt cos δ), from ∫ R/t dt = R + b ln(t + b + R)
 /// − x ln((x + t cos δ + R) / t) with b = x cos δ.
-fn mean_over_length(x: f64, angle: f64) -> MeanOverLength {
-    let opening = Opening::of(angle);
-    let [from, to] = [LOW, HIGH].map(|t| Logarithms::of(x, t, &opening));
-    let span = (HIGH / LOW).ln();
+pub(super) fn mean_between(x: f64, opening: &Opening, (low, high): (f64, f64)) -> MeanOverLength {
+    let [from, to] = [low, high].map(|t| Logarithms::of(x, t, opening));
+    let span = (high / low).ln();
     let squeeze = (opening.sine * opening.sine).max(f64::MIN_POSITIVE).ln();
     let near_squeezed = to.near_squeezed - from.near_squeezed;
     let far_squeezed = to.far_squeezed - from.far_squeezed;
@@ -231,7 +239,9 @@ fn mean_over_length(x: f64, angle: f64) -> MeanOverLength {
     };
     let logarithms = opening.cosine * near - far + squeezed;
     let value = to.side - from.side + x * logarithms;
+    let of_logarithms = from.size() + to.size() + squeezed.abs();
     MeanOverLength {
+        size: (to.side + from.side + x * of_logarithms) / span,
         value: value / span,
         per_length: logarithms / span,
         per_angle: -x * opening.sine * (near + near_squeezed * squeeze) / span,
@@ -248,6 +258,10 @@ struct Logarithms {
 }
 
 impl Logarithms {
+    fn size(&self) -> f64 {
+        self.near.abs() + self.far.abs()
+    }
+
     fn of(x: f64, t: f64, opening: &Opening) -> Self {
         let side = third(x, t, opening);
         // u + √(u² + v² sin²): where u < 0, in the form that does not cancel.
@@ -347,6 +361,8 @@ struct Forms {
     products: OnceLock<Piecewise>,
     /// The last difference that was asked for.
     last: Mutex<Option<Difference>>,
+    /// What is known of regions.
+    boxes: Boxes,
 }
 
 /// Mean and variance of the difference of f between two values of a feature.
@@ -393,6 +409,18 @@ impl ClosedForms for Forms {
 
     fn error_of_difference(&self) -> f64 {
         10.0 * NESTED_FLOOR
+    }
+
+    fn in_box(
+        &self,
+        spread: Spread<'_>,
+        s: usize,
+        axis: (f64, f64),
+        engine: &Engine,
+    ) -> Option<Estimate> {
+        let rows = [0, 1, 2, 3].map(|feature| engine.margin(feature).support());
+        let background = [0, 1, 2, 3].map(|feature| engine.whole.margin(feature).support());
+        self.boxes.spread(spread, s, axis, [rows, background])
     }
 
     fn variance(&self) -> Option<f64> {
