@@ -8,7 +8,7 @@ mod common;
 use std::f64::consts::{PI, TAU};
 
 use common::{assert_mean, at};
-use fe_truth::{Region, Regional, Scenario, TreeOptions};
+use fe_truth::{Centring, Error, Quantity, Region, Regional, Scenario, TreeOptions};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -16,6 +16,9 @@ const METHODS: [Regional; 4] = [Regional::Pdp, Regional::Dpdp, Regional::Ale, Re
 const WHOLE: Box4 = [(0.1, 10.0), (0.1, 10.0), (0.0, TAU), (0.0, TAU)];
 /// Shares of the axis at which bins end.
 const BINS: [f64; 4] = [0.0, 0.13, 0.55, 1.0];
+
+/// Largest bound of a criterion, relative to 1 + its size; what it is off by is a hundredth of that.
+const BOUND: f64 = 1e-8;
 
 /// Intervals of the two lengths and the two angles.
 type Box4 = [(f64, f64); 4];
@@ -39,7 +42,7 @@ fn region(cut: &Box4) -> Region {
 fn criterion(scenario: &Scenario, method: Regional, s: usize, cut: &Box4) -> f64 {
     let found = scenario.in_region(method, s, &region(cut), None).unwrap().heterogeneity;
     assert!(
-        found.abs_error <= 1e-9 * (1.0 + found.value),
+        found.abs_error <= BOUND * (1.0 + found.value),
         "{method} x{} {cut:?}: {found:?}",
         s + 1
     );
@@ -52,8 +55,9 @@ fn bins(s: usize) -> [f64; 4] {
 
 fn differences(scenario: &Scenario, s: usize, cut: &Box4) -> f64 {
     let found = scenario.in_region(Regional::Ale, s, &region(cut), Some(&bins(s))).unwrap();
-    assert!(found.heterogeneity.abs_error <= 1e-9 * (1.0 + found.heterogeneity.value), "{found:?}");
-    found.heterogeneity.value
+    let found = found.heterogeneity;
+    assert!(found.abs_error <= BOUND * (1.0 + found.value), "x{} {cut:?}: {found:?}", s + 1);
+    found.value
 }
 
 /// Written as the papers write it.
@@ -76,11 +80,19 @@ fn with(x: &Row, s: usize, value: f64) -> Row {
     row
 }
 
-struct Draws(ChaCha8Rng);
+/// Draws from a law that is cut to a box, which is the background as well.
+struct Draws {
+    whole: Box4,
+    rng: ChaCha8Rng,
+}
 
 impl Draws {
+    fn new(whole: Box4, seed: u64) -> Self {
+        Self { whole, rng: ChaCha8Rng::seed_from_u64(seed) }
+    }
+
     fn share(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     fn row(&mut self, cut: &Box4) -> Row {
@@ -93,7 +105,7 @@ impl Draws {
 
     /// A value of a feature, evenly over its range.
     fn on_axis(&mut self, s: usize) -> f64 {
-        WHOLE[s].0 + (WHOLE[s].1 - WHOLE[s].0) * self.share()
+        self.whole[s].0 + (self.whole[s].1 - self.whole[s].0) * self.share()
     }
 
     /// An interval inside of another one, of at least a tenth of it.
@@ -109,7 +121,7 @@ impl Draws {
 
     /// What a feature adds in one order of joining, for two rows, as others are of a row of the whole law until they join.
     fn added(&mut self, s: usize, rows: [&Row; 2]) -> [f64; 2] {
-        let background = self.row(&WHOLE);
+        let background = self.row(&self.whole.clone());
         let own = self.share();
         let joined = [0, 1, 2, 3].map(|t| t != s && self.share() < own);
         rows.map(|row| {
@@ -121,7 +133,7 @@ impl Draws {
 
     /// A draw whose mean is the criterion: half the squared difference between two rows of the box that share x_s.
     fn criterion(&mut self, method: Regional, s: usize, cut: &Box4) -> f64 {
-        let length = WHOLE[s].1 - WHOLE[s].0;
+        let length = self.whole[s].1 - self.whole[s].0;
         let (here, there) = (self.row(cut), self.row(cut));
         match method {
             Regional::Pdp => {
@@ -168,7 +180,7 @@ fn boxes(draws: &mut Draws) -> Vec<Box4> {
 
 #[test]
 fn criteria_of_boxes_are_those_of_simulation() {
-    let (scenario, mut draws) = (scenario(), Draws(ChaCha8Rng::seed_from_u64(20)));
+    let (scenario, mut draws) = (scenario(), Draws::new(WHOLE, 20));
     for cut in boxes(&mut draws) {
         for s in 0..4 {
             let cut = beside(s, cut);
@@ -181,6 +193,85 @@ fn criteria_of_boxes_are_those_of_simulation() {
             let found = differences(&scenario, s, &cut);
             let drawn: Vec<f64> = (0..20_000).map(|_| draws.difference(s, &cut)).collect();
             assert_mean(&drawn, found, &format!("bins x{} {cut:?}", s + 1));
+        }
+    }
+}
+
+/// The scenario given a box.
+fn given(cut: &Box4) -> Scenario {
+    scenario().within(&region(cut)).unwrap()
+}
+
+/// Axes are cut as the law is, and so is the background of Shapley values.
+#[test]
+fn criteria_of_a_region_are_those_of_simulation() {
+    let lengths: Box4 = [(1.0, 10.0), (0.1, 5.0), WHOLE[2], WHOLE[3]];
+    let both: Box4 = [(1.0, 8.0), (0.5, 5.0), (0.4, 2.0), (2.5, 5.5)];
+    for whole in [lengths, both] {
+        let (scenario, mut draws) = (given(&whole), Draws::new(whole, 21));
+        for s in 0..4 {
+            for method in METHODS {
+                let found = scenario.in_region(method, s, &Region::default(), None);
+                if method == Regional::Shapdp && whole == both {
+                    // One angle then tells of the difference.
+                    assert!(matches!(found, Err(Error::NoRegionalOptimum { .. })), "{found:?}");
+                    continue;
+                }
+                let found = found.unwrap().heterogeneity.value;
+                let drawn: Vec<f64> =
+                    (0..20_000).map(|_| draws.criterion(method, s, &whole)).collect();
+                assert_mean(&drawn, found, &format!("{method} x{} {whole:?}", s + 1));
+            }
+            // Bins are of the axis that is left; those beyond it are refused as they are elsewhere.
+            let (lo, hi) = scenario.axis(s);
+            let limits = [lo, 0.3 * lo + 0.7 * hi, hi];
+            let options = TreeOptions { candidates: Some(1), depth: 1, ..TreeOptions::default() };
+            let with_bins = TreeOptions { limits: Some(&limits), ..options };
+            let tree = scenario.tree(Regional::Ale, s, with_bins).unwrap();
+            let of_bins = scenario.in_region(Regional::Ale, s, &Region::default(), Some(&limits));
+            assert_eq!(tree.nodes[0].heterogeneity, of_bins.unwrap().heterogeneity);
+            let unordered = Some(&[hi, lo][..]);
+            assert!(scenario.in_region(Regional::Ale, s, &Region::default(), unordered).is_err());
+        }
+    }
+}
+
+#[test]
+fn curves_of_a_region_vary_as_simulated_ones_do() {
+    let [length, angle] = [(1.0, 10.0), (0.0, 2.0)];
+    // An angle with the other one cut takes minutes.
+    for (s, x, cut) in [
+        (2, 1.1, [length, WHOLE[1], WHOLE[2], WHOLE[3]]),
+        (1, 2.0, [length, WHOLE[1], WHOLE[2], angle]),
+    ] {
+        let (scenario, mut draws) = (given(&cut), Draws::new(cut, 22));
+        let axis = scenario.axis(s);
+        let truth = scenario.curve(Quantity::HPdp, s, &[x], axis, Centring::None).unwrap()[0];
+        let mut draw = || {
+            let (here, there) = (draws.row(&cut), draws.row(&cut));
+            let apart = |x: f64| f(&with(&here, s, x)) - f(&with(&there, s, x));
+            // Two places on the axis, of which each has its mean.
+            let [a, b] = [draws.on_axis(s), draws.on_axis(s)].map(apart);
+            0.5 * (apart(x) - a) * (apart(x) - b)
+        };
+        let drawn: Vec<f64> = (0..100_000).map(|_| draw()).collect();
+        assert_mean(&drawn, truth.value, &format!("h-pdp of x{} at {x}", s + 1));
+    }
+}
+
+/// Of a file nothing is known but what can be integrated.
+#[test]
+fn the_problem_in_a_file_says_why_it_has_no_tree() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/problems/feynman-i29-16.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let problem = fe_truth::problem("mine", &text, &[]).unwrap();
+    for (scenario, method) in
+        [(problem, Regional::Pdp), (scenario().without_closed_forms(), Regional::Shapdp)]
+    {
+        for s in 0..4 {
+            let error = scenario.tree(method, s, TreeOptions::default()).unwrap_err();
+            assert!(matches!(error, Error::NoRegionalOptimum { .. }), "{error}");
+            assert!(error.to_string().contains("cannot be integrated accurately"), "{error}");
         }
     }
 }
@@ -254,19 +345,19 @@ fn mean_variance(
 fn criteria_where_the_side_is_long_are_those_of_a_product_rule() {
     let scenario = scenario();
     let long: Box4 = [(0.2, 0.5), (2.0, 6.0), (0.2, 0.9), (0.5, 1.4)];
-    for s in 0..4 {
+    for (s, &axis) in WHOLE.iter().enumerate() {
         let cut = beside(s, long);
         let along = match s {
             // The whole axis, evenly, finer where it is short; and the whole turn.
             0 | 1 => {
                 let length = |&(x, weight): &(f64, f64)| (x, weight * x * 100.0_f64.ln() / 9.9);
-                rule(WHOLE[s], true, 4, 16).iter().map(length).collect::<Vec<_>>()
+                rule(axis, true, 4, 16).iter().map(length).collect::<Vec<_>>()
             }
             _ => (0..64).map(|k| (TAU * f64::from(k) / 64.0, 1.0 / 64.0)).collect(),
         };
         let others = (0..4).filter(|&t| t != s);
         let rules: Vec<_> = others.map(|t| rule(cut[t], t < 2, 1, 11)).collect();
-        let length = WHOLE[s].1 - WHOLE[s].0;
+        let length = axis.1 - axis.0;
         let centred = mean_variance(&along, &rules, s, |row, values| {
             let all = values.iter_mut().zip(&along);
             all.for_each(|(value, &(x, _))| *value = f(&with(row, s, x)));
@@ -301,8 +392,8 @@ fn criteria_where_the_side_is_long_are_those_of_a_product_rule() {
 #[test]
 fn criteria_of_all_rows_are_the_values_of_the_scenario() {
     let scenario = scenario();
-    for s in 0..4 {
-        let values = scenario.values(s, WHOLE[s]).unwrap();
+    for (s, &axis) in WHOLE.iter().enumerate() {
+        let values = scenario.values(s, axis).unwrap();
         for (method, name) in
             METHODS.iter().zip(["pdp.mean", "dpdp.mean", "ale.integral", "shap.mean"])
         {

@@ -14,7 +14,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::closed_forms::Spread;
-use super::feynman::{Opening, mean_between, mean_over_angle, third};
+use super::triangle::{Opening, mean_between, mean_over_angle, third};
 use crate::numeric::quadrature::{
     Estimate, Piecewise, integrate_between_cusps, integrate_to, within,
 };
@@ -555,6 +555,16 @@ struct AlongAngle<'a> {
 }
 
 impl AlongAngle<'_> {
+    fn spread(&self, spread: Spread<'_>, axis: Ends) -> Option<Estimate> {
+        match spread {
+            Spread::Centred => Some(self.centred(axis)),
+            Spread::Slope => Some(self.slope(axis, |variance| variance)),
+            Spread::SlopeRoot => Some(self.slope(axis, Estimate::sqrt)),
+            Spread::Shapley => self.shapley(),
+            Spread::Difference(limits) => Some(over_bins(limits, |lo, hi| self.difference(lo, hi))),
+        }
+    }
+
     fn curve(&self, mean: Mean) -> Arc<Even> {
         let whole = self.whole.map_or([0; 4], |whole| whole.lengths.bits());
         let key = (mean, self.lengths.bits(), whole);
@@ -590,13 +600,11 @@ impl AlongAngle<'_> {
         })
     }
 
-    /// Places of the angle at which an end of the window is opposite, and others at which means over the window are not
-    /// smooth, as far from that.
-    fn places(&self, apart: f64, axis: Ends) -> Vec<f64> {
-        let (from, to) = self.window;
-        let ends = [from, to].into_iter().flat_map(|end| [end - apart, end + apart]);
-        let all = ends.flat_map(|place| (-2..=2).map(move |turn| place + TAU * f64::from(turn)));
-        within(&all.collect::<Vec<f64>>(), axis.0, axis.1)
+    /// Places of one angle on an interval at which an end of another one's is opposite, and the ends.
+    fn opposite((from, to): Ends, interval: Ends) -> Vec<f64> {
+        let odd = [-3.0, -1.0, 1.0, 3.0];
+        let places = odd.into_iter().flat_map(|half| [from + half * PI, to + half * PI]);
+        within(&places.collect::<Vec<f64>>(), interval.0, interval.1)
     }
 
     /// The mean over the window of an even function, the angle being at a place.
@@ -604,29 +612,58 @@ impl AlongAngle<'_> {
         curve.mean(x - self.window.1, x - self.window.0)
     }
 
-    /// The variance along the whole turn of the means of a function over the window.
-    fn variance_of_means(&self, mean: Mean) -> Estimate {
+    /// The variance along an axis of the means of a function over the window.
+    fn variance_of_means(&self, mean: Mean, axis: Ends) -> Estimate {
         if is_whole(self.window) {
             return Estimate::default();
         }
         let curve = self.curve(mean);
         let centre = curve.mean(0.0, TAU).value;
-        // As the angle turns on by as much, from the middle of the window and back.
+        // Of a whole turn half of it, from the middle of the window, has all there is.
         let middle = 0.5 * (self.window.0 + self.window.1);
-        let axis = (middle, middle + PI);
-        let points = self.places(PI, axis);
+        let axis = if is_whole(axis) { (middle, middle + PI) } else { axis };
+        let points = Self::opposite(self.window, axis);
         let moments = integrate_between_cusps(TOLERANCE, &points, 0.0, |x| {
             with_square(self.over_window(&curve, x), centre)
         });
-        mean_and_variance(moments.map(|total| total.times(1.0 / PI)), centre)[1]
+        let scale = 1.0 / (axis.1 - axis.0);
+        mean_and_variance(moments.map(|total| total.times(scale)), centre)[1]
     }
 
-    /// The integral over a whole turn of the variance of curves less their means over it.
-    fn centred(&self) -> Estimate {
-        let squares = self.boxes.squares.of((self.lengths.bits(), [0; 4]), || {
-            self.lengths.mean_square().minus(self.lengths.mean_square_over_angle())
+    /// The integral over an axis of the variance of curves less their means over it.
+    fn centred(&self, axis: Ends) -> Estimate {
+        let squares = match is_whole(axis) {
+            true => self.boxes.squares.of((self.lengths.bits(), [0; 4]), || {
+                self.lengths.mean_square().minus(self.lengths.mean_square_over_angle())
+            }),
+            false => self.squares_on(axis),
+        };
+        squares.minus(self.variance_of_means(Mean::Side, axis)).times(axis.1 - axis.0)
+    }
+
+    /// The mean square of the side on part of a turn less that of its mean over this, which all other features tell of.
+    fn squares_on(&self, axis: Ends) -> Estimate {
+        let [first, second] = self.lengths.0.map(|length| length.moment(1));
+        let middle = |(from, to): Ends| 0.5 * (from + to);
+        let narrowed = |(from, to): Ends| {
+            let half = 0.5 * (to - from);
+            half.sin() / half
+        };
+        let cosine = (middle(axis) - middle(self.window)).cos();
+        let cosine = narrowed(axis) * narrowed(self.window) * cosine;
+        let squares =
+            self.lengths.mean_square().plus(Estimate::exact(2.0 * first * second * cosine));
+        let (from, to) = self.window;
+        let points = Self::opposite(axis, self.window);
+        let of_means = self.lengths.mean(2, |v| {
+            let curve = Even::of(PI, |way| Estimate::exact(side(v, &opening(way))));
+            let square = integrate_between_cusps(INNER, &points, 0.0, |x| {
+                let mean = curve.mean(axis.0 - x, axis.1 - x);
+                [mean.product(mean)]
+            });
+            square.map(|total| total.times(1.0 / (to - from)))
         });
-        squares.minus(self.variance_of_means(Mean::Side)).times(TAU)
+        squares.minus(of_means[0])
     }
 
     /// The integral over an axis of the variance of slopes, or of its root.
@@ -636,7 +673,7 @@ impl AlongAngle<'_> {
             return of(squares.mean(0.0, TAU)).times(axis.1 - axis.0);
         }
         let (side, (from, to)) = (self.curve(Mean::Side), self.window);
-        integrate_between_cusps(TOLERANCE, &self.places(PI, axis), 0.0, |x| {
+        integrate_between_cusps(TOLERANCE, &Self::opposite(self.window, axis), 0.0, |x| {
             let square = self.over_window(&squares, x);
             let mean = side.at(x - from).minus(side.at(x - to)).times(1.0 / (to - from));
             [of(square.minus(mean.product(mean)))]
@@ -700,7 +737,7 @@ impl AlongAngle<'_> {
             let of_side = self.lengths.mean_square().times(1.0 / 16.0);
             squares.plus(of_side).minus(self.square_over_angle(whole))
         });
-        Some(squares.minus(self.variance_of_means(Mean::Shapley)))
+        Some(squares.minus(self.variance_of_means(Mean::Shapley, (0.0, TAU))))
     }
 }
 
@@ -717,8 +754,8 @@ pub(super) struct Boxes {
 }
 
 impl Boxes {
-    /// The spread of a local effect in a box of the features, over an axis or bins or, of Shapley values, the law: none where
-    /// a mean over an angle is not over the whole turn, or where the box cuts what Shapley values are averaged over.
+    /// The spread of a local effect in a box of the features, over an axis or bins or, of Shapley values, the law: none of these
+    /// where the background has part of a turn, or where the feature has another law than there.
     pub(super) fn spread(
         &self,
         spread: Spread<'_>,
@@ -783,18 +820,6 @@ impl Boxes {
             (Spread::Shapley, None) => Estimate::exact(f64::NAN),
             (Spread::Difference(limits), _) => over_bins(limits, |lo, hi| along.difference(lo, hi)),
         }))
-    }
-}
-
-impl AlongAngle<'_> {
-    fn spread(&self, spread: Spread<'_>, axis: Ends) -> Option<Estimate> {
-        match spread {
-            Spread::Centred => is_whole(axis).then(|| self.centred()),
-            Spread::Slope => Some(self.slope(axis, |variance| variance)),
-            Spread::SlopeRoot => Some(self.slope(axis, Estimate::sqrt)),
-            Spread::Shapley => self.shapley(),
-            Spread::Difference(limits) => Some(over_bins(limits, |lo, hi| self.difference(lo, hi))),
-        }
     }
 }
 

@@ -139,7 +139,7 @@ impl Scenario {
     ) -> Result<RegionalTruth, Error> {
         self.check_feature(feature)?;
         self.check_regional(Regional::Ale, feature)?;
-        self.differences(feature, limits)?;
+        self.check_differences(feature, limits)?;
         self.optimum(Heterogeneity::Differences(limits), feature)
     }
 
@@ -150,6 +150,15 @@ impl Scenario {
             self.check_density(feature, &format!("regions by `{}`", method.name()))?;
         }
         self.check_axis(feature, self.axis(feature))
+    }
+
+    /// Refuses bins of whose finite differences nothing is known.
+    pub(super) fn check_differences(&self, feature: usize, limits: &[f64]) -> Result<(), Error> {
+        let known = Heterogeneity::Differences(limits).known(self, &self.parts.engine, feature);
+        if known.is_none() {
+            self.differences(feature, limits)?;
+        }
+        Ok(())
     }
 
     fn optimum(&self, heterogeneity: Heterogeneity<'_>, s: usize) -> Result<RegionalTruth, Error> {
@@ -212,6 +221,11 @@ impl<'a> Heterogeneity<'a> {
     /// A value that the scenario knows in closed form.
     fn known(self, scenario: &Scenario, engine: &Engine, s: usize) -> Option<Estimate> {
         let axis = scenario.axis(s);
+        if let Self::Differences(limits) = self {
+            scenario.binned(s, limits).ok()?;
+            let (low, high) = engine.margin(s).support();
+            limits.iter().all(|limit| (low..=high).contains(limit)).then_some(())?;
+        }
         let value = scenario.forms()?.in_box(self.spread(), s, axis, engine)?;
         Some(match self {
             Self::PdpMean | Self::DpdpMean => value.times(1.0 / (axis.1 - axis.0)),
