@@ -26,6 +26,9 @@ const INNER: f64 = 1e-13;
 /// Largest ln(x2 / x1), and a little more.
 const MOST_RATIO: f64 = 4.61;
 
+/// Rounding of a few numbers that are taken from each other.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
 /// An interval.
 type Ends = (f64, f64);
 
@@ -113,10 +116,12 @@ impl Lengths {
             scale * from.powf(power) * (power * room).exp_m1().max(0.0) / power
         };
         let points = within(&[low, high, 0.0], ends.0, ends.1);
-        integrate_between_cusps(INNER, &points, 0.0, |v| {
+        let total = integrate_between_cusps(INNER, &points, 0.0, |v| {
             let weight = weight(v);
             f(v).map(|value| value.times(weight))
-        })
+        });
+        let rounding = ROUNDING * MOST_RATIO / first.span().min(second.span());
+        total.map(|total| total.doubted(rounding))
     }
 
     /// The mean square of the mean over the angle.
@@ -146,6 +151,8 @@ struct Turn {
     intervals: Option<[Ends; 2]>,
     /// Third roots of distances between which the density is linear, as a share of that of π.
     points: Vec<f64>,
+    /// Share by which the density may be off: of narrow intervals rounding shows.
+    rounding: f64,
 }
 
 /// True of a whole turn.
@@ -169,7 +176,9 @@ impl Turn {
             false => knots.map(roots).chain([0.5]).collect(),
         };
         let intervals = (!is_free).then_some([first, second]);
-        Self { intervals, points: within(&places, 0.0, 1.0) }
+        let narrow = (first.1 - first.0).min(second.1 - second.0);
+        let rounding = if is_free { 0.0 } else { ROUNDING * TAU / narrow };
+        Self { intervals, points: within(&places, 0.0, 1.0), rounding }
     }
 
     /// The law where one of the angles is free.
@@ -204,14 +213,15 @@ impl Turn {
         tolerance: f64,
         mut f: impl FnMut(f64) -> [Estimate; M],
     ) -> [Estimate; M] {
-        integrate_to(tolerance, &self.points, 0.0, |root| {
+        let total = integrate_to(tolerance, &self.points, 0.0, |root| {
             let distance = PI * root * root * root;
             let density = self.density(distance) * 3.0 * PI * root * root;
             match density > 0.0 {
                 true => f(distance).map(|value| value.times(density)),
                 false => [Estimate::default(); M],
             }
-        })
+        });
+        total.map(|total| total.doubted(self.rounding))
     }
 }
 
@@ -244,7 +254,7 @@ fn over_ratio() -> &'static Piecewise {
 fn over_angle_and_length(x: f64, length: Length) -> Estimate {
     let ends = [length.from, length.to].map(|t| ((t - x) / x).ln_1p().cbrt());
     let [from, to] = ends.map(|root| over_ratio().integral_to(root));
-    let rounding = 8.0 * f64::EPSILON * from.magnitude.max(to.magnitude);
+    let rounding = ROUNDING * from.magnitude.max(to.magnitude);
     let (value, error) = (to.value - from.value, (to.error - from.error).abs() + rounding);
     Estimate { value, magnitude: to.magnitude, error, simulated: false }.times(x / length.span())
 }
@@ -379,8 +389,22 @@ impl AlongLength {
     /// The mean variance of Shapley values. Less what the box does not change they are a − b, with a = ¼ E[f | lengths] +
     /// ⅟₁₂ E[f | first, angles] + ¼ f and b its mean over the first length.
     fn shapley(&self, whole: &Whole, s: usize) -> Estimate {
-        let (own, beyond) = (whole.lengths.0[s], whole.lengths.0[1 - s]);
-        let pair = Lengths([own, self.other]);
+        let own = whole.lengths.0[s];
+        let [mean, of_b] = self.shapley_without(whole, s);
+        let [of_curve, products] = self.shapley_along(whole, s, mean.value);
+        let of_ratio = Lengths([own, self.other]).mean(2, |v| {
+            let mean = mean_over_angle(1.0, v.exp()).value;
+            let side = self.turn.mean(INNER, |d| [Estimate::exact(side(v, &opening(d)))])[0];
+            [Estimate::exact(mean * mean / 16.0).plus(side.times(mean / 8.0))]
+        })[0];
+        let of_side = self.mean_square(own.moment(1), own.moment(2)).times(1.0 / 16.0);
+        let of_a = Estimate::sum([products, of_ratio, of_side]);
+        of_a.minus(mean.product(mean)).minus(of_b).minus(of_curve)
+    }
+
+    /// Mean and variance over the box of b.
+    fn shapley_without(&self, whole: &Whole, s: usize) -> [Estimate; 2] {
+        let own = whole.lengths.0[s];
         let b = |distance: f64| {
             let (opening, given_angles) = (opening(distance), whole.given_angles(distance));
             move |x2: f64| {
@@ -390,13 +414,19 @@ impl AlongLength {
             }
         };
         let centre = b(0.5 * PI)(self.other.middle()).value;
-        let of_b = self.over_box(&[own.from, own.to], |distance| {
+        let moments = self.over_box(&[own.from, own.to], |distance| {
             let b = b(distance);
             move |x2| with_square(b(x2), centre)
         });
-        let [mean, of_b] = mean_and_variance(of_b, centre);
+        mean_and_variance(moments, centre)
+    }
+
+    /// The variance along the length of the mean of a over the box, which has a mean itself; and of the mean square of a the
+    /// parts that hold E[f | first, angles].
+    fn shapley_along(&self, whole: &Whole, s: usize, mean: f64) -> [Estimate; 2] {
+        let (own, beyond) = (whole.lengths.0[s], whole.lengths.0[1 - s]);
         let places = [self.other.from, self.other.to, beyond.from, beyond.to];
-        let along = own.mean(TOLERANCE, &places, |x| {
+        let [curve, square, products] = own.mean(TOLERANCE, &places, |x| {
             let given_own = over_angle_and_length(x, self.other);
             let [given_angles, given_all, square, product] = self.turn.mean(INNER, |distance| {
                 let opening = opening(distance);
@@ -404,19 +434,11 @@ impl AlongLength {
                 [wide, here, wide.product(wide), wide.product(here)]
             });
             let curve = given_own.plus(given_all).times(0.25).plus(given_angles.times(1.0 / 12.0));
-            let [known, square_of_curve] = with_square(curve, mean.value);
+            let [curve, square_of_curve] = with_square(curve, mean);
             let cross = given_own.product(given_angles).plus(product).times(1.0 / 24.0);
-            [known, square_of_curve, cross.plus(square.times(1.0 / 144.0))]
+            [curve, square_of_curve, cross.plus(square.times(1.0 / 144.0))]
         });
-        let of_curve = mean_and_variance([along[0], along[1]], mean.value)[1];
-        let of_ratio = pair.mean(2, |v| {
-            let mean = mean_over_angle(1.0, v.exp()).value;
-            let side = self.turn.mean(INNER, |d| [Estimate::exact(side(v, &opening(d)))])[0];
-            [Estimate::exact(mean * mean / 16.0).plus(side.times(mean / 8.0))]
-        })[0];
-        let of_side = self.mean_square(own.moment(1), own.moment(2)).times(1.0 / 16.0);
-        let of_a = along[2].plus(of_ratio).plus(of_side);
-        of_a.minus(mean.product(mean)).minus(of_b).minus(of_curve)
+        [mean_and_variance([curve, square], mean)[1], products]
     }
 }
 
@@ -505,7 +527,7 @@ impl Even {
     }
 }
 
-/// Known integrals over a box of lengths that do not depend on the other angle, as they were asked for.
+/// Answers by their questions, as they were asked.
 struct Known<K, V>(Mutex<HashMap<K, V>>);
 
 impl<K, V> Default for Known<K, V> {
@@ -675,7 +697,8 @@ impl AlongAngle<'_> {
         let (side, (from, to)) = (self.curve(Mean::Side), self.window);
         integrate_between_cusps(TOLERANCE, &Self::opposite(self.window, axis), 0.0, |x| {
             let square = self.over_window(&squares, x);
-            let mean = side.at(x - from).minus(side.at(x - to)).times(1.0 / (to - from));
+            let [near, far] = [from, to].map(|end| side.at(x - end).doubted(ROUNDING));
+            let mean = near.minus(far).times(1.0 / (to - from));
             [of(square.minus(mean.product(mean)))]
         })[0]
     }
