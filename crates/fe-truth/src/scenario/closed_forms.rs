@@ -1,5 +1,6 @@
 //! Closed forms of a scenario.
 
+use crate::engine::Engine;
 use crate::numeric::quadrature::Estimate;
 use crate::quantity::Quantity;
 
@@ -22,6 +23,21 @@ pub(crate) enum Pointwise {
     HDpdp,
     /// `∫ mu` from the lower end of the axis.
     Accumulated,
+}
+
+/// Spread of a local effect among rows of a region: a variance that a whole feature has one number of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Spread<'a> {
+    /// Of ICE curves centred over the axis, integrated over it.
+    Centred,
+    /// Of the derivative, integrated over the axis.
+    Slope,
+    /// The root of that of the derivative, integrated over the axis.
+    SlopeRoot,
+    /// Of Shapley values, in the mean over the law of the feature.
+    Shapley,
+    /// Of finite differences over bins between these limits, each over the width of its bin, summed.
+    Difference(&'a [f64]),
 }
 
 /// The closed forms of a scenario; what is `None` is left to quadrature.
@@ -66,6 +82,19 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
     fn size_of_difference(&self, feature: usize, from: f64, to: f64, x: f64) -> f64 {
         let _ = (feature, from, to, x);
         0.0
+    }
+
+    /// The spread of an effect of a feature among the rows of an engine's law, in which features that are independent may be
+    /// cut to intervals, against its background. The axis is the range of the feature.
+    fn in_box(
+        &self,
+        spread: Spread<'_>,
+        feature: usize,
+        axis: (f64, f64),
+        engine: &Engine,
+    ) -> Option<Estimate> {
+        let _ = (spread, feature, axis, engine);
+        None
     }
 
     /// `E f(X)`.

@@ -12,6 +12,7 @@ mod effector;
 #[cfg(test)]
 mod example;
 mod feynman;
+mod feynman_boxes;
 mod friedman1;
 mod friedman1_copula;
 mod goldstein;
@@ -26,6 +27,7 @@ mod separable;
 mod sin_indicator;
 mod snc;
 mod threshold_linear;
+mod triangle;
 mod uniform_parent;
 
 use std::sync::{Arc, OnceLock};
@@ -39,7 +41,8 @@ use crate::expression::{Expression, numbered};
 use crate::function::{Function, Native};
 use crate::law::region::{Condition, Region};
 use crate::law::{Law, Univariate};
-use closed_forms::{ClosedForms, Pointwise};
+use crate::numeric::quadrature::Estimate;
+use closed_forms::{ClosedForms, Pointwise, Spread};
 use parameters::Parameters;
 use published::Limit;
 
@@ -167,6 +170,25 @@ struct Unknown;
 impl ClosedForms for Unknown {
     fn at(&self, _: Pointwise, _: usize, _: f64, _: (f64, f64)) -> Option<f64> {
         None
+    }
+}
+
+/// Of the law in a region, of which nothing else is known in closed form than in regions of it.
+struct InBoxes(Arc<dyn ClosedForms>);
+
+impl ClosedForms for InBoxes {
+    fn at(&self, _: Pointwise, _: usize, _: f64, _: (f64, f64)) -> Option<f64> {
+        None
+    }
+
+    fn in_box(
+        &self,
+        spread: Spread<'_>,
+        feature: usize,
+        axis: (f64, f64),
+        engine: &Engine,
+    ) -> Option<Estimate> {
+        self.0.in_box(spread, feature, axis, engine)
     }
 }
 
@@ -491,7 +513,9 @@ impl Scenario {
         };
         let axes = axes.map(cut).collect();
         let resolution = unresolved(&engine);
-        Self { parts: Arc::new(self.parts.under(engine, axes)), resolution, ..self.clone() }
+        let closed = Arc::new(InBoxes(Arc::clone(&self.parts.closed)));
+        let parts = Parts { closed, ..self.parts.under(engine, axes) };
+        Self { parts: Arc::new(parts), resolution, ..self.clone() }
     }
 
     /// The same features with another function of them, of which no closed form is known.

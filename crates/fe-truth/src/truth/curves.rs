@@ -565,7 +565,7 @@ impl Scenario {
         Ok(variance)
     }
 
-    fn binned(&self, feature: usize, limits: &[f64]) -> Result<OneFeature<'_>, Error> {
+    pub(super) fn binned(&self, feature: usize, limits: &[f64]) -> Result<OneFeature<'_>, Error> {
         self.check_feature(feature)?;
         self.check_density(feature, "a mean over bins")?;
         if limits.len() < 2 {

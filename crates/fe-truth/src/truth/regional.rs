@@ -14,6 +14,7 @@ use crate::law::region::Region;
 use crate::numeric::quadrature::{Estimate, integrate, within};
 use crate::quantity::{Evaluation, Regional, Truth};
 use crate::scenario::Scenario;
+use crate::scenario::closed_forms::Spread;
 
 /// The best split of one feature's effect by a heterogeneity value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -138,7 +139,7 @@ impl Scenario {
     ) -> Result<RegionalTruth, Error> {
         self.check_feature(feature)?;
         self.check_regional(Regional::Ale, feature)?;
-        self.differences(feature, limits)?;
+        self.check_differences(feature, limits)?;
         self.optimum(Heterogeneity::Differences(limits), feature)
     }
 
@@ -149,6 +150,15 @@ impl Scenario {
             self.check_density(feature, &format!("regions by `{}`", method.name()))?;
         }
         self.check_axis(feature, self.axis(feature))
+    }
+
+    /// Refuses bins of whose finite differences nothing is known.
+    pub(super) fn check_differences(&self, feature: usize, limits: &[f64]) -> Result<(), Error> {
+        let known = Heterogeneity::Differences(limits).known(self, &self.parts.engine, feature);
+        if known.is_none() {
+            self.differences(feature, limits)?;
+        }
+        Ok(())
     }
 
     fn optimum(&self, heterogeneity: Heterogeneity<'_>, s: usize) -> Result<RegionalTruth, Error> {
@@ -177,7 +187,7 @@ pub(crate) enum Heterogeneity<'a> {
     Differences(&'a [f64]),
 }
 
-impl Heterogeneity<'_> {
+impl<'a> Heterogeneity<'a> {
     /// The one that regions of a method lower unless told otherwise.
     pub(crate) const fn of_method(method: Regional) -> Self {
         match method {
@@ -198,8 +208,36 @@ impl Heterogeneity<'_> {
         }
     }
 
+    const fn spread(self) -> Spread<'a> {
+        match self {
+            Self::PdpMean => Spread::Centred,
+            Self::DpdpMean | Self::AleIntegral => Spread::Slope,
+            Self::AleIntegralSd => Spread::SlopeRoot,
+            Self::ShapMean => Spread::Shapley,
+            Self::Differences(limits) => Spread::Difference(limits),
+        }
+    }
+
+    /// A value that the scenario knows in closed form.
+    fn known(self, scenario: &Scenario, engine: &Engine, s: usize) -> Option<Estimate> {
+        let axis = scenario.axis(s);
+        if let Self::Differences(limits) = self {
+            scenario.binned(s, limits).ok()?;
+            let (low, high) = engine.margin(s).support();
+            limits.iter().all(|limit| (low..=high).contains(limit)).then_some(())?;
+        }
+        let value = scenario.forms()?.in_box(self.spread(), s, axis, engine)?;
+        Some(match self {
+            Self::PdpMean | Self::DpdpMean => value.times(1.0 / (axis.1 - axis.0)),
+            _ => value,
+        })
+    }
+
     /// The value of a feature over its range in a whole scenario, under the law of an engine.
     fn of(self, scenario: &Scenario, engine: &Engine, region: &Region, s: usize) -> Estimate {
+        if let Some(known) = self.known(scenario, engine, s) {
+            return known;
+        }
         let axis = scenario.axis(s);
         let (rest, local) = match self {
             Self::PdpMean => (Rest::Marginal, LocalQuantity::Centred { feature: s, axis }),
@@ -303,6 +341,8 @@ impl Place {
         };
         let heterogeneity = if engine.is_additive(s) {
             Estimate::default()
+        } else if let Some(known) = heterogeneity.known(scenario, &engine, s) {
+            known
         } else if engine.readers(s).iter().any(is_wide) {
             return Ok(None);
         } else {

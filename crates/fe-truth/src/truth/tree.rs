@@ -160,7 +160,7 @@ impl Scenario {
         let heterogeneity = match options.limits {
             None => Heterogeneity::of_method(method),
             Some(limits) => {
-                self.differences(feature, limits)?;
+                self.check_differences(feature, limits)?;
                 Heterogeneity::Differences(limits)
             }
         };
