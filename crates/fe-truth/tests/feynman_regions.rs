@@ -441,6 +441,20 @@ fn mirror_images_are_alike() {
     }
 }
 
+/// Equally wide angles that are further apart are no images: what is kept of the ones is not told of the others.
+#[test]
+fn angles_further_apart_are_others() {
+    let scenario = scenario();
+    for method in METHODS {
+        let of = |from: f64| {
+            let cut = [(0.3, 2.0), (0.7, 5.0), (0.4, 1.4), (from, from + 1.0)];
+            criterion(&scenario, method, 0, &beside(0, cut))
+        };
+        let [near, far] = [of(0.6), of(3.2)];
+        assert!((near - far).abs() > 1e-3 * near.max(far), "{method}: {near}, {far}");
+    }
+}
+
 /// Every split of some nodes by one rule: the feature, the position, and what it leaves.
 fn every_split(
     scenario: &Scenario,

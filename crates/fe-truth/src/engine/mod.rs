@@ -33,13 +33,13 @@ use crate::law::region::Condition;
 use crate::law::{Crossing, Law, Univariate};
 use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::{
-    Estimate, TOLERANCE, apart, integrate, integrate_between_cusps, integrate_to, one_by_one,
-    within,
+    Estimate, TOLERANCE, apart, integrate, integrate_between_cusps, integrate_to, within,
 };
 use memory::{HeldValues, Memory};
 use nested::HeldFeatures;
 use shapley::Coalitions;
 use simulation::is_simulating;
+use threads::at_each;
 use turned::TurnedMeans;
 use watch::{MOST_EVALUATIONS, Watch, spend};
 
@@ -366,10 +366,10 @@ impl Engine {
         axis: (f64, f64),
         other: usize,
     ) -> Curve {
-        let mut row = vec![f64::NAN; self.whole.law.dimension()];
+        let row = vec![f64::NAN; self.whole.law.dimension()];
         let local = LocalQuantity::Centred { feature, axis };
         let mean = |row: &mut [f64]| self.integrated_axis_mean(term, feature, axis, row);
-        self.resolved_along(term, local, other, &mut row, &mean)
+        self.resolved_along(term, local, other, &row, &mean)
     }
 
     /// A mean of a term along a feature that it is not over, at a row of others that are known; it breaks as a local quantity
@@ -379,20 +379,21 @@ impl Engine {
         term: &Term,
         local: LocalQuantity,
         other: usize,
-        row: &mut [f64],
-        mean: &dyn Fn(&mut [f64]) -> Estimate,
+        row: &[f64],
+        mean: &(dyn Fn(&mut [f64]) -> Estimate + Sync),
     ) -> Curve {
         let law = self.whole.margin(other);
         let mut places = Vec::new();
-        local.breaks(term, other, row, &mut places);
+        local.breaks(term, other, &mut row.to_vec(), &mut places);
         places.retain(|place| place.is_finite());
         let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
         let panels = law.panels();
         points.extend(&panels);
         let points = within(&points, panels[0], panels[panels.len() - 1]);
-        self.resolved(&points, [term], |u| {
+        self.resolved(&points, [term], &|u| {
+            let mut row = row.to_vec();
             row[other] = law.place(u);
-            mean(row)
+            mean(&mut row)
         })
     }
 
@@ -402,18 +403,9 @@ impl Engine {
         &self,
         points: &[f64],
         terms: impl IntoIterator<Item = &'t Term>,
-        mean: impl FnMut(f64) -> Estimate,
+        mean: &(dyn Fn(f64) -> Estimate + Sync),
     ) -> Curve {
-        self.resolved_of_each(points, terms, &mut one_by_one(mean))
-    }
-
-    /// As [`Self::resolved`], of means that are asked for at many places at once.
-    pub(crate) fn resolved_of_each<'t>(
-        &self,
-        points: &[f64],
-        terms: impl IntoIterator<Item = &'t Term>,
-        means: &mut dyn FnMut(&[f64]) -> Vec<Estimate>,
-    ) -> Curve {
+        let means = &mut |places: &[f64]| at_each(places, mean);
         if self.watch.is_some() && terms.into_iter().any(Term::has_cusps) {
             return Curve::between_cusps(points, means);
         }

@@ -4,7 +4,9 @@
 //! is worth, `v(Q)(x) = E f(x_Q, X_rest)`, is the mean over the joint law of the features outside,
 //! independent of those inside (EFFECTOR eq. 11, with the weight inside the sum).
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::memory::{HeldValues, Memory};
 use super::nested::HeldFeatures;
@@ -75,8 +77,37 @@ impl OfTerm {
 struct Single {
     curve: Curve,
     breaks: Vec<f64>,
-    /// The value that was asked for last: a feature that is held has the same one all along an integral.
-    last: Mutex<Option<(u64, Estimate)>>,
+    /// A number that no other one has.
+    own: u64,
+}
+
+/// Numbers of what is made next.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Number of means whose last values a thread keeps.
+const KEPT: usize = 16;
+
+thread_local! {
+    /// Values that were asked for last, each by its mean and the bits of its place: a feature that is held has the same value
+    /// all along an integral.
+    static LAST: RefCell<[Option<((u64, u64), Estimate)>; KEPT]> = const { RefCell::new([None; KEPT]) };
+}
+
+impl Single {
+    fn last(&self, x: f64) -> Option<Estimate> {
+        let key = (self.own, x.to_bits());
+        LAST.with_borrow(|all| all[self.slot()].filter(|(of, _)| *of == key))
+            .map(|(_, value)| value)
+    }
+
+    fn keep(&self, x: f64, value: Estimate) {
+        let key = (self.own, x.to_bits());
+        LAST.with_borrow_mut(|all| all[self.slot()] = Some((key, value)));
+    }
+
+    fn slot(&self) -> usize {
+        self.own as usize % KEPT
+    }
 }
 
 impl OfFactor {
@@ -284,13 +315,12 @@ impl Engine {
                 points.extend(&panels);
                 let ends = (panels[0], panels[panels.len() - 1]);
                 let points = self.panels_between(&points, ends.0, ends.1);
-                let curve = self.resolved(&points, [term], |u| mean(law.place(u)));
-                Single { curve, breaks, last: Mutex::default() }
+                let curve = self.resolved(&points, [term], &|u| mean(law.place(u)));
+                Single { curve, breaks, own: NEXT.fetch_add(1, Ordering::Relaxed) }
             })
         };
         let known = single.get().unwrap_or_else(|| uncounted(make));
-        let last = || known.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, value)) = last().filter(|(at, _)| *at == x.to_bits()) {
+        if let Some(value) = known.last(x) {
             return value;
         }
         let coordinate = law.coordinate(x);
@@ -300,7 +330,7 @@ impl Engine {
         match &self.watch {
             Some(watch) if value.value.is_nan() => watch.unknown_mean(feature),
             _ => {
-                *last() = Some((x.to_bits(), value));
+                known.keep(x, value);
                 value
             }
         }

@@ -2,19 +2,27 @@
 //!
 //! They are what one thread would find, to the bit, and so are the evaluations that they count and the reason that is
 //! left of a refusal: numbers in memory are the same as made anew, and from the first refused value on this thread goes on
-//! alone, as it knows what is not worth its cost any more.
+//! alone, as it knows what is not worth its cost any more. Where all of them together take more evaluations than they may
+//! nothing of them is used, by one thread or by many.
 
+use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::scope;
 
 use fe_core::interrupt;
 
-use super::watch::{Watch, is_limited, spend, with_cost};
+use super::simulation::is_simulating;
+use super::watch::{Allowance, Watch, spend, with_cost};
 use crate::numeric::quadrature::Estimate;
 
 /// Evaluations that are worth starting threads for, which takes as long as a thousand of them.
-const WORTH_IT: f64 = 2e4;
+const WORTH_IT: f64 = 5e3;
+
+thread_local! {
+    /// True on a thread that finds values for another one: it starts none itself.
+    static IS_HELPING: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A value that was found on another thread.
 struct Found {
@@ -28,11 +36,14 @@ pub(crate) fn at_each(places: &[f64], f: &(dyn Fn(f64) -> Estimate + Sync)) -> V
     let Some((&first, others)) = places.split_first() else { return Vec::new() };
     let (value, cost) = with_cost(|| f(first));
     let mut values = vec![value];
-    // What is part of something that has a limit of its own counts on this thread.
-    let is_free = !is_limited() && !Watch::has_refused() && rayon::current_thread_index().is_none();
-    let threads = rayon::current_num_threads().min(others.len());
-    if is_free && threads > 1 && cost * others.len() as f64 > WORTH_IT {
-        for found in side_by_side(threads, others, f) {
+    let work = cost * others.len() as f64;
+    // Threads of a pool have other work, and what is simulated is told from what is not by the thread.
+    let is_alone = !IS_HELPING.get() && !is_simulating() && rayon::current_thread_index().is_none();
+    let threads = if is_alone { rayon::current_num_threads().min(others.len()) } else { 1 };
+    let allowance = Allowance::of_thread();
+    let can_be = !Watch::has_refused() && allowance.is_enough_for(work);
+    if threads > 1 && work > WORTH_IT && can_be {
+        for found in side_by_side(threads, allowance, others, f) {
             spend(found.cost);
             values.push(found.value);
             if let Some(reason) = found.reason {
@@ -48,6 +59,7 @@ pub(crate) fn at_each(places: &[f64], f: &(dyn Fn(f64) -> Estimate + Sync)) -> V
 /// Values at places up to the first of them that is refused, if one is; each thread takes the next place.
 fn side_by_side(
     threads: usize,
+    allowance: Allowance,
     places: &[f64],
     f: &(dyn Fn(f64) -> Estimate + Sync),
 ) -> Vec<Found> {
@@ -57,12 +69,14 @@ fn side_by_side(
         if let Some(stop) = stop {
             interrupt::obey(stop);
         }
+        IS_HELPING.set(true);
         let mut found = Vec::new();
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             if place >= end.load(Ordering::Relaxed) {
                 return found;
             }
+            allowance.take();
             let (value, cost) = with_cost(|| f(places[place]));
             let reason = Watch::reason();
             if reason.is_some() {
@@ -86,7 +100,7 @@ fn side_by_side(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::watch::within_budget;
+    use crate::engine::watch::{is_spent, within_budget};
 
     fn refusing(from: f64) -> impl Fn(f64) -> Estimate + Sync {
         move |x: f64| {
@@ -143,9 +157,31 @@ mod tests {
         let has_many = rayon::current_num_threads() > 1;
         assert_eq!(threads(1e4), if has_many { 49 } else { 0 });
         assert_eq!(threads(10.0), 0);
-        assert_eq!(within_budget(1e9, || threads(1e4)), Some(0));
+        let found = |most: f64| within_budget(most, || threads(1e4));
+        assert_eq!(found(1e6), Some(threads(1e4)));
+        // What cannot be paid for is not begun by many.
+        let others = Cell::new(0);
+        assert_eq!(within_budget(4e5, || others.set(threads(1e4))), None);
+        assert_eq!(others.get(), 0);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         assert_eq!(pool.install(|| threads(1e4)), 0);
+    }
+
+    /// Those of threads together count, and each has no more than is left.
+    #[test]
+    fn limits_are_those_of_one_thread() {
+        let of = |most: f64, later: f64| {
+            within_budget(most, || {
+                at_each(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &|x| {
+                    spend(if x > 1.0 { later } else { 1e4 });
+                    Estimate::exact(if is_spent() { f64::NAN } else { x })
+                })
+            })
+        };
+        let known = of(6e4, 1e4).map(|found| found.iter().map(|x| x.value).sum::<f64>());
+        assert_eq!(known, Some(21.0));
+        assert!(of(6e4, 1.2e4).is_none());
+        assert!(of(6e4, 7e4).is_none());
     }
 
     #[test]

@@ -297,7 +297,7 @@ impl<'a> Turned<'a> {
             let mean = |row: &mut [f64]| {
                 if is_spent() { UNKNOWN } else { self.mean(axis, row) }
             };
-            let make = || self.engine.resolved_along(self.term, local, self.other, &mut row, &mean);
+            let make = || self.engine.resolved_along(self.term, local, self.other, &row, &mean);
             uncounted(|| within_budget(MOST_OF_A_CURVE, make))
         })
     }

@@ -116,9 +116,29 @@ pub(crate) fn is_spent() -> bool {
     SPENT.get() > LIMIT.get()
 }
 
-/// True if what is being made is part of something that may take so many evaluations.
-pub(super) fn is_limited() -> bool {
-    LIMIT.get() < f64::INFINITY
+/// What is left of the evaluations that something may take, for threads that make parts of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Allowance {
+    left: f64,
+    once: bool,
+}
+
+impl Allowance {
+    /// That of what this thread makes.
+    pub(super) fn of_thread() -> Self {
+        Self { left: LIMIT.get() - SPENT.get(), once: ONCE.get() }
+    }
+
+    /// True if so many evaluations can be paid for.
+    pub(super) fn is_enough_for(self, evaluations: f64) -> bool {
+        evaluations <= self.left
+    }
+
+    /// Gives this thread, which has made nothing yet, as much of its own.
+    pub(super) fn take(self) {
+        LIMIT.set(SPENT.get() + self.left);
+        ONCE.set(self.once);
+    }
 }
 
 /// True if what is being made is not used, as it has been taken to cost more than is left: its cost is spared.

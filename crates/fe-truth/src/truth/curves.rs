@@ -787,7 +787,7 @@ impl OneFeature<'_> {
         let readers = engine.readers(self.feature);
         let resolve = |points: &[f64]| {
             let terms = readers.iter().map(|&t| &*engine.terms[t]);
-            engine.resolved_of_each(points, terms, &mut |places| at_each(places, &f))
+            engine.resolved(points, terms, &f)
         };
         if !pays && engine.watch.is_some() {
             return Curves::where_they_pay(&resolution, &asked, resolve);
