@@ -87,10 +87,13 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 /// Number of means whose last values a thread keeps.
 const KEPT: usize = 16;
 
+/// A mean and the bits of a place, with the value there.
+type Last = ((u64, u64), Estimate);
+
 thread_local! {
     /// Values that were asked for last, each by its mean and the bits of its place: a feature that is held has the same value
     /// all along an integral.
-    static LAST: RefCell<[Option<((u64, u64), Estimate)>; KEPT]> = const { RefCell::new([None; KEPT]) };
+    static LAST: RefCell<[Option<Last>; KEPT]> = const { RefCell::new([None; KEPT]) };
 }
 
 impl Single {

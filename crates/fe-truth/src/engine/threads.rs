@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::scope;
+use std::thread::{Builder, scope};
 
 use fe_core::interrupt;
 
@@ -18,6 +18,9 @@ use crate::numeric::quadrature::Estimate;
 
 /// Evaluations that are worth starting threads for, which takes as long as a thousand of them.
 const WORTH_IT: f64 = 5e3;
+
+/// Bytes of the stack of a thread: as much as that of a program has.
+const STACK: usize = 8 << 20;
 
 thread_local! {
     /// True on a thread that finds values for another one: it starts none itself.
@@ -56,7 +59,8 @@ pub(crate) fn at_each(places: &[f64], f: &(dyn Fn(f64) -> Estimate + Sync)) -> V
     values
 }
 
-/// Values at places up to the first of them that is refused, if one is; each thread takes the next place.
+/// Values at places up to the first of them that is refused, if one is; each thread takes the next place. None where no thread
+/// can be had.
 fn side_by_side(
     threads: usize,
     allowance: Allowance,
@@ -86,7 +90,8 @@ fn side_by_side(
         }
     };
     let mut all: Vec<(usize, Found)> = scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let start = |_| Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok();
+        let workers: Vec<_> = (0..threads).filter_map(start).collect();
         workers
             .into_iter()
             .flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))

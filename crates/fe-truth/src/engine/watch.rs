@@ -116,7 +116,7 @@ pub(crate) fn is_spent() -> bool {
     SPENT.get() > LIMIT.get()
 }
 
-/// What is left of the evaluations that something may take, for threads that make parts of it.
+/// Evaluations that are left of those that something may take, for threads that make parts of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Allowance {
     left: f64,

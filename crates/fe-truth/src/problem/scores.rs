@@ -572,7 +572,8 @@ mod tests {
         assert!(law.conditional(0, &[]).resolves_small_masses());
     }
 
-    /// A smooth function of two scores given a third one takes some seventy values of each.
+    /// A smooth function of two scores given a third one takes some seventy values of each, and twice as many of one where its
+    /// shortest waves are not told to be nothing.
     #[test]
     fn smooth_functions_of_scores_take_few_evaluations() {
         let text = |f: &str| {
@@ -593,7 +594,7 @@ mod tests {
                 let off = (own.value - known.value).abs();
                 assert!(off <= own.error + known.error, "{f} at {x}: {own:?}, not {known:?}");
                 assert!(own.error < 1e-11, "{f} at {x}: {own:?}");
-                assert_eq!(cost <= 6000.0, is_smooth, "{f} at {x}: {cost}");
+                assert_eq!(cost <= 12_000.0, is_smooth, "{f} at {x}: {cost}");
             }
         }
     }
