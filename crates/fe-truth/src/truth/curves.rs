@@ -677,7 +677,11 @@ impl OneFeature<'_> {
     /// have their own forms, and witnesses integrate. So does the derivative's form where f jumps.
     pub(super) fn changes_add_up(&self, effect: Quantity) -> bool {
         let (engine, s) = (&self.scenario.parts.engine, self.feature);
-        if engine.watch.is_none() || engine.is_witness() || self.law().levels().is_some() {
+        // In a region they have none, and slopes along an angle are integrals over what it leaves of the other one.
+        let turns = |&t: &usize| engine.terms[t].angles().is_some();
+        let is_cut = engine.law().is_restricted() && engine.readers(s).iter().any(turns);
+        let has_forms = engine.watch.is_none() && !is_cut;
+        if has_forms || engine.is_witness() || self.law().levels().is_some() {
             return false;
         }
         let apart = |&t: &usize| {
