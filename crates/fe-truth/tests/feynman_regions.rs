@@ -535,3 +535,22 @@ fn trees_have_the_best_of_every_split() {
         }
     }
 }
+
+/// Features are independent: effects of an angle where the other one is cut are those of f on average, from the start on.
+#[test]
+fn accumulated_effects_of_an_angle_are_changes_of_partial_dependence() {
+    let cut = scenario().within(&region(&[(0.3, 2.0), WHOLE[1], WHOLE[2], (0.0, 3.0)])).unwrap();
+    let axis = cut.axis(2);
+    let points = [0.0, 1.1, 2.9, 4.0, TAU];
+    let of = |effect, centring| cut.curve(effect, 2, &points, axis, centring).unwrap();
+    let known = of(Quantity::Pd, Centring::Start);
+    for effect in [Quantity::Ale, Quantity::AleDerivative] {
+        for (found, known) in of(effect, Centring::Start).iter().zip(&known) {
+            let off = (found.value - known.value).abs();
+            assert!(
+                off <= found.abs_error + known.abs_error && found.abs_error < 1e-9,
+                "{found:?}"
+            );
+        }
+    }
+}
