@@ -25,6 +25,16 @@ pub(crate) enum Pointwise {
     Accumulated,
 }
 
+/// A question about the effect of a feature in a region.
+pub(crate) struct InBox<'a> {
+    pub(crate) spread: Spread<'a>,
+    pub(crate) feature: usize,
+    /// The range of the feature.
+    pub(crate) axis: (f64, f64),
+    /// With the law of the rows, and that of the background.
+    pub(crate) engine: &'a Engine,
+}
+
 /// Spread of a local effect among rows of a region: a variance that a whole feature has one number of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Spread<'a> {
@@ -84,16 +94,8 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
         0.0
     }
 
-    /// The spread of an effect of a feature among the rows of an engine's law, in which features that are independent may be
-    /// cut to intervals, against its background. The axis is the range of the feature.
-    fn in_box(
-        &self,
-        spread: Spread<'_>,
-        feature: usize,
-        axis: (f64, f64),
-        engine: &Engine,
-    ) -> Option<Estimate> {
-        let _ = (spread, feature, axis, engine);
+    /// The spread of an effect among the rows of a law in which features that are independent may be cut to intervals.
+    fn in_box(&self, _: &InBox<'_>) -> Option<Estimate> {
         None
     }
 

@@ -8,11 +8,10 @@
 use std::f64::consts::{PI, TAU};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::closed_forms::{ClosedForms, Pointwise, Spread};
+use super::closed_forms::{ClosedForms, InBox, Pointwise};
 use super::feynman_boxes::Boxes;
 use super::triangle::{MeanOverLength, Opening, mean_between, mean_over_angle, third};
 use super::{Family, Parameters, Parts, ScenarioInfo};
-use crate::engine::Engine;
 use crate::error::Error;
 use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
@@ -299,16 +298,10 @@ impl ClosedForms for Forms {
         10.0 * NESTED_FLOOR
     }
 
-    fn in_box(
-        &self,
-        spread: Spread<'_>,
-        s: usize,
-        axis: (f64, f64),
-        engine: &Engine,
-    ) -> Option<Estimate> {
-        let rows = [0, 1, 2, 3].map(|feature| engine.margin(feature).support());
-        let background = [0, 1, 2, 3].map(|feature| engine.whole.margin(feature).support());
-        self.boxes.spread(spread, s, axis, [rows, background])
+    fn in_box(&self, asked: &InBox<'_>) -> Option<Estimate> {
+        let rows = [0, 1, 2, 3].map(|feature| asked.engine.margin(feature).support());
+        let background = [0, 1, 2, 3].map(|feature| asked.engine.whole.margin(feature).support());
+        self.boxes.spread(asked.spread, asked.feature, asked.axis, [rows, background])
     }
 
     fn variance(&self) -> Option<f64> {

@@ -770,7 +770,7 @@ type CriterionKey = (u8, Vec<u64>, [u64; 2], [u64; 3], [u64; 4]);
 /// Criteria of boxes, and parts of them, as they were asked for.
 #[derive(Default)]
 pub(super) struct Boxes {
-    along_lengths: Known<CriterionKey, Estimate>,
+    along_lengths: Known<CriterionKey, Option<Estimate>>,
     curves: Known<(Mean, [u64; 4], [u64; 4]), Arc<Even>>,
     squares: Known<([u64; 4], [u64; 4]), Estimate>,
     wholes: Known<[u64; 4], Arc<Whole>>,
@@ -832,17 +832,15 @@ impl Boxes {
         });
         let ends = [other.from.to_bits(), other.to.to_bits()];
         let key = (number(spread), bits(limits), ends, along.turn.key(), background);
-        if spread == Spread::Shapley && whole.is_none() {
-            return None;
-        }
-        Some(self.along_lengths.of(key, || match (spread, whole) {
-            (Spread::Centred, _) => along.centred(axis),
-            (Spread::Slope, _) => along.slope(axis, |variance| variance),
-            (Spread::SlopeRoot, _) => along.slope(axis, Estimate::sqrt),
-            (Spread::Shapley, Some(whole)) => along.shapley(whole, s),
-            (Spread::Shapley, None) => Estimate::exact(f64::NAN),
-            (Spread::Difference(limits), _) => over_bins(limits, |lo, hi| along.difference(lo, hi)),
-        }))
+        self.along_lengths.of(key, || match spread {
+            Spread::Centred => Some(along.centred(axis)),
+            Spread::Slope => Some(along.slope(axis, |variance| variance)),
+            Spread::SlopeRoot => Some(along.slope(axis, Estimate::sqrt)),
+            Spread::Shapley => whole.map(|whole| along.shapley(whole, s)),
+            Spread::Difference(limits) => {
+                Some(over_bins(limits, |lo, hi| along.difference(lo, hi)))
+            }
+        })
     }
 }
 

@@ -42,7 +42,7 @@ use crate::function::{Function, Native};
 use crate::law::region::{Condition, Region};
 use crate::law::{Law, Univariate};
 use crate::numeric::quadrature::Estimate;
-use closed_forms::{ClosedForms, Pointwise, Spread};
+use closed_forms::{ClosedForms, InBox, Pointwise};
 use parameters::Parameters;
 use published::Limit;
 
@@ -181,14 +181,8 @@ impl ClosedForms for InBoxes {
         None
     }
 
-    fn in_box(
-        &self,
-        spread: Spread<'_>,
-        feature: usize,
-        axis: (f64, f64),
-        engine: &Engine,
-    ) -> Option<Estimate> {
-        self.0.in_box(spread, feature, axis, engine)
+    fn in_box(&self, asked: &InBox<'_>) -> Option<Estimate> {
+        self.0.in_box(asked)
     }
 }
 

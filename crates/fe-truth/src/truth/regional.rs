@@ -14,7 +14,7 @@ use crate::law::region::Region;
 use crate::numeric::quadrature::{Estimate, integrate, within};
 use crate::quantity::{Evaluation, Regional, Truth};
 use crate::scenario::Scenario;
-use crate::scenario::closed_forms::Spread;
+use crate::scenario::closed_forms::{InBox, Spread};
 
 /// The best split of one feature's effect by a heterogeneity value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -226,7 +226,8 @@ impl<'a> Heterogeneity<'a> {
             let (low, high) = engine.margin(s).support();
             limits.iter().all(|limit| (low..=high).contains(limit)).then_some(())?;
         }
-        let value = scenario.forms()?.in_box(self.spread(), s, axis, engine)?;
+        let asked = InBox { spread: self.spread(), feature: s, axis, engine };
+        let value = scenario.forms()?.in_box(&asked)?;
         Some(match self {
             Self::PdpMean | Self::DpdpMean => value.times(1.0 / (axis.1 - axis.0)),
             _ => value,
