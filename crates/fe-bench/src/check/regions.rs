@@ -13,6 +13,9 @@ use crate::score::{Comparing, Metric};
 /// Points at which curves in leaves are compared.
 const POINTS: usize = 11;
 
+/// Most features of a term for which trees are asked for at hundreds of positions, and for each dataset.
+const MOST_OF_A_TERM: usize = 3;
+
 /// Largest regret that is rounding, relative to the heterogeneity of all rows.
 const ROUNDING: f64 = 1e-9;
 
@@ -25,10 +28,12 @@ pub(super) struct Splitting<'a> {
 
 impl Splitting<'_> {
     /// True if its regions are held to their truths: the features are independent, so that a region of
-    /// others leaves the feature its axis, and do not enter alone.
+    /// others leaves the feature its axis, and do not enter alone, nor with so many that criteria take too long.
     pub(super) fn is_held(&self) -> bool {
         let independent = |feature| self.scenario.is_independent(feature);
-        (0..self.scenario.dimension()).all(independent) && !self.scenario.is_additive(self.feature)
+        (0..self.scenario.dimension()).all(independent)
+            && !self.scenario.is_additive(self.feature)
+            && self.scenario.widest_term(self.feature) <= MOST_OF_A_TERM
     }
 
     /// Tests that regret and leaf errors fall from the small to the large datasets; none where the
@@ -113,4 +118,21 @@ impl Splitting<'_> {
 struct Errors {
     regret: f64,
     leaves: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A criterion of four features, of which a tree asks hundreds, would make a check of seconds one of minutes.
+    #[test]
+    fn trees_of_wide_terms_are_not_asked_for() {
+        let is_held = |name: &str, feature: usize| {
+            let scenario = &fe_truth::scenario(name, &[]).unwrap();
+            Splitting { scenario, feature, truths: RegionTruths::default() }.is_held()
+        };
+        assert!(is_held("general-interaction", 0));
+        assert!((0..6).all(|feature| !is_held("feynman-i29-16", feature)));
+        assert!(!is_held("friedman1", 3));
+    }
 }

@@ -161,6 +161,19 @@ impl Scenario {
         Ok(())
     }
 
+    /// Number of features without levels of the widest of the terms that f is the sum of and that read a feature, counted from
+    /// 0: what a criterion of regions is an integral over. 0 if f does not read it.
+    ///
+    /// ```
+    /// let scenario = fe_truth::scenario("friedman1", &[]).unwrap();
+    /// let widths: Vec<usize> = (0..6).map(|feature| scenario.widest_term(feature)).collect();
+    /// assert_eq!(widths, [2, 2, 1, 1, 1, 0]);
+    /// ```
+    #[must_use]
+    pub fn widest_term(&self, feature: usize) -> usize {
+        widest_term(&self.parts.engine, feature)
+    }
+
     fn optimum(&self, heterogeneity: Heterogeneity<'_>, s: usize) -> Result<RegionalTruth, Error> {
         let unknown = || self.no_optimum(heterogeneity, s);
         let whole = Place::whole(self, heterogeneity, s).ok_or_else(unknown)?;
@@ -173,6 +186,15 @@ impl Scenario {
         let feature = self.feature_name(feature);
         Error::NoRegionalOptimum { scenario, feature, heterogeneity }
     }
+}
+
+/// Number of features without levels of the widest term that reads a feature.
+fn widest_term(engine: &Engine, s: usize) -> usize {
+    let width = |t: usize| {
+        let features = engine.terms[t].features().iter();
+        features.filter(|&&feature| !engine.has_levels(feature)).count()
+    };
+    engine.readers(s).into_iter().map(width).max().unwrap_or(0)
 }
 
 /// Criterion that a split shall lower: a value of [`Scenario::values`].
@@ -336,15 +358,11 @@ impl Place {
             share *= scenario.share(engine.law(), *feature, condition)?;
             engine = engine.restricted(*feature, condition);
         }
-        let is_wide = |&t: &usize| {
-            let features = engine.terms[t].features().iter();
-            features.filter(|&&feature| !engine.has_levels(feature)).count() > MOST_FEATURES
-        };
         let heterogeneity = if engine.is_additive(s) {
             Estimate::default()
         } else if let Some(known) = heterogeneity.known(scenario, &engine, s) {
             known
-        } else if engine.readers(s).iter().any(is_wide) {
+        } else if widest_term(&engine, s) > MOST_FEATURES {
             return Ok(None);
         } else {
             heterogeneity.of(scenario, &engine, region, s)
