@@ -8,7 +8,9 @@ mod common;
 use std::f64::consts::{PI, TAU};
 
 use common::{assert_mean, at};
-use fe_truth::{Centring, Error, Quantity, Region, Regional, Scenario, TreeOptions, Truth};
+use fe_truth::{
+    Centring, Error, HeterogeneityValue, Quantity, Region, Regional, Scenario, TreeOptions, Truth,
+};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -258,6 +260,45 @@ fn curves_of_a_region_vary_as_simulated_ones_do() {
         };
         let drawn: Vec<f64> = (0..100_000).map(|_| draw()).collect();
         assert_mean(&drawn, truth.value, &format!("h-pdp of x{} at {x}", s + 1));
+    }
+}
+
+/// All that an estimator prints of a leaf: heterogeneity values and differences as trees have them, mean slopes along an
+/// angle and mean Shapley values.
+#[test]
+fn truths_of_leaves_are_those_of_simulation() {
+    let (whole, mut draws) = (scenario(), Draws::new(WHOLE, 23));
+    let angle: Box4 = [WHOLE[0], WHOLE[1], WHOLE[2], (0.3, 2.0)];
+    let all: Box4 = [(0.5, 8.0), (0.2, 10.0), (1.0, 6.0), (2.0, 4.5)];
+    for (s, x, cut) in [(0, 2.0, angle), (2, 1.1, angle), (1, 0.7, all), (3, 3.0, all)] {
+        let cut = beside(s, cut);
+        let leaf = whole.leaf(&region(&cut)).unwrap();
+        let axis = leaf.axis(s);
+        let at = |effect: Quantity| leaf.curve(effect, s, &[x], axis, Centring::None).unwrap()[0];
+        let row = |draws: &mut Draws| with(&draws.row(&cut), s, x);
+        let slopes: Vec<f64> = (0..100_000).map(|_| slope(s, &row(&mut draws))).collect();
+        assert_mean(&slopes, at(Quantity::Dpd).value, &format!("dpd of x{} in {cut:?}", s + 1));
+        let added: Vec<f64> = (0..100_000)
+            .map(|_| {
+                let row = row(&mut draws);
+                draws.added(s, [&row, &row])[0]
+            })
+            .collect();
+        assert_mean(&added, at(Quantity::Shap).value, &format!("shap of x{} in {cut:?}", s + 1));
+        for (value, method) in [
+            (HeterogeneityValue::PdpMean, Regional::Pdp),
+            (HeterogeneityValue::DpdpMean, Regional::Dpdp),
+            (HeterogeneityValue::AleIntegral, Regional::Ale),
+        ] {
+            let found = leaf.heterogeneity_value(value, s, axis).unwrap();
+            let known = criterion(&whole, method, s, &cut);
+            assert!((found.value - known).abs() <= 1e-12 * (1.0 + known), "{value}: {found:?}");
+        }
+        let limits = bins(s);
+        let each = leaf.differences(s, &limits).unwrap();
+        let sum: f64 = each.iter().map(|bin| bin.variance / (bin.hi - bin.lo)).sum();
+        let known = differences(&whole, s, &cut).value;
+        assert!((sum - known).abs() <= 1e-9 * (1.0 + known), "x{}: {sum}, {known}", s + 1);
     }
 }
 

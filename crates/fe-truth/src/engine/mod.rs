@@ -18,6 +18,7 @@ mod moving;
 pub(crate) mod nested;
 mod places;
 mod products;
+mod recalled;
 pub(crate) mod shapley;
 mod simulation;
 pub(crate) mod threads;
@@ -681,6 +682,20 @@ impl Engine {
         shadows.chain(self.passages_under(&self.measure, term, feature)).collect()
     }
 
+    /// As [`Self::passages`], of averages over the others given the feature: of those that depend on it the law on their own
+    /// does not matter. Built-in scenarios keep their panels.
+    fn passages_given(&self, term: &Term, feature: usize) -> Vec<f64> {
+        if self.watch.is_none() || self.is_witness() {
+            return self.passages(term, feature);
+        }
+        let Passages { mut sharp, smooth } =
+            Passages::through(&self.measure, term, feature, |of| !self.law().related(of, feature));
+        sharp.extend(smooth);
+        let shadows = crossings(term, feature);
+        sharp.extend(shadows.into_iter().flat_map(|crossing| self.law().shadow(crossing)));
+        sharp
+    }
+
     /// As [`Self::passages`], of averages over the law of the background, where the others do not depend on the feature.
     /// Built-in scenarios keep the panels, and with them the digits, that they had.
     pub(crate) fn passages_of_background(&self, term: &Term, feature: usize) -> Vec<f64> {
@@ -693,13 +708,8 @@ impl Engine {
 
     /// Places along a feature where lines meet the points between which laws of others are smooth.
     fn passages_under(&self, measure: &Measure, term: &Term, feature: usize) -> Vec<f64> {
-        let mut places: Vec<f64> = term.entrances(feature).collect();
-        for Crossing { of, slope, at, .. } in crossings(term, feature) {
-            let margin = measure.margin(of);
-            let ends = margin.panels().into_iter().map(|u| margin.place(u));
-            places.extend(ends.map(|end| (at - end) / slope));
-        }
-        places
+        let Passages { sharp, smooth } = Passages::under(measure, term, feature);
+        [sharp, smooth].concat()
     }
 
     /// Places along a feature where its finite differences between two values may change fast.
@@ -715,6 +725,39 @@ impl Engine {
             }
         }
         places
+    }
+}
+
+/// Places along a feature where averages of a term over others change as they pass the lines across which it breaks.
+#[derive(Debug, Default)]
+struct Passages {
+    /// Those where averages may have corners.
+    sharp: Vec<f64>,
+    /// Those where they change fast, and have none.
+    smooth: Vec<f64>,
+}
+
+impl Passages {
+    /// Places where lines meet the points that resolve the laws of others.
+    fn under(measure: &Measure, term: &Term, feature: usize) -> Self {
+        Self::through(measure, term, feature, |_| true)
+    }
+
+    /// Those where lines meet the points that resolve the laws of some.
+    fn through(
+        measure: &Measure,
+        term: &Term,
+        feature: usize,
+        is_asked: impl Fn(usize) -> bool,
+    ) -> Self {
+        let mut found = Self { sharp: term.entrances(feature).collect(), smooth: Vec::new() };
+        let crossings = crossings(term, feature).into_iter();
+        for Crossing { of, slope, at, .. } in crossings.filter(|crossing| is_asked(crossing.of)) {
+            let margin = measure.margin(of);
+            let ends = margin.panels().into_iter().map(|u| (at - margin.place(u)) / slope);
+            if margin.is_smooth() { found.smooth.extend(ends) } else { found.sharp.extend(ends) }
+        }
+        found
     }
 }
 

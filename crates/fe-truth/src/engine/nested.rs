@@ -2,20 +2,21 @@
 
 use std::cell::{Cell, OnceCell};
 
-use super::memory::{HeldValues, Memory};
+use super::memory::HeldValues;
+use super::recalled::Recalled;
 use super::watch::{
     MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, Watch, is_spent, spend, within_budget,
 };
 use super::{
-    Alone, Engine, FactorMoments, LocalQuantity, Measure, Moments, Part, PartPlace, Rest,
+    Alone, Engine, FactorMoments, LocalQuantity, Measure, Moments, Part, PartPlace, Passages, Rest,
     fixed_break, is_simulating,
 };
 use crate::function::Term;
 use crate::law::levels::Levels;
-use crate::law::{Law, Mixing, NORMAL_PANELS, Univariate};
+use crate::law::{Law, Mixing, Univariate};
 use crate::numeric::quadrature::{
-    Estimate, TOLERANCE, error_of_product, integrate_between_cusps, integrate_to, over_normal,
-    within,
+    Estimate, TOLERANCE, apart, error_of_product, integrate_between_cusps, integrate_to,
+    over_normal, within,
 };
 
 /// Terms that share randomness, and the features to integrate over for them.
@@ -31,8 +32,8 @@ pub(crate) struct HeldFeatures<'a> {
     measure: &'a Measure,
     held: Vec<(usize, f64)>,
     rest: Rest,
-    /// Shapley values by their terms, features and rows, where both their mean and their variance are asked for.
-    seen: OnceCell<Memory<(usize, usize)>>,
+    /// Shapley values at the nodes of their mean, where their variance is asked for as well.
+    seen: OnceCell<Recalled>,
 }
 
 impl<'a> HeldFeatures<'a> {
@@ -45,7 +46,7 @@ impl<'a> HeldFeatures<'a> {
         Self { engine, measure, held: held.into_iter().collect(), rest, seen: OnceCell::new() }
     }
 
-    fn is_held(&self, feature: usize) -> bool {
+    pub(super) fn is_held(&self, feature: usize) -> bool {
         self.held.iter().any(|(held, _)| *held == feature)
     }
 
@@ -85,6 +86,9 @@ impl<'a> HeldFeatures<'a> {
             let means = factors.iter().map(|&factor| self.mean_of_product(&[factor]));
             return means.fold(Estimate::exact(1.0), Estimate::product);
         }
+        if let Some(known) = self.mean_slope_of_angle(index, local) {
+            return known;
+        }
         self.shapley(&[index], local, None, || self.integrated_mean(index, local))
     }
 
@@ -95,7 +99,34 @@ impl<'a> HeldFeatures<'a> {
             // Of independent features all coalitions with s have the same mean.
             return self.mean(index, LocalQuantity::Value).minus(self.engine.mean_of_term(index));
         }
-        self.mean(index, LocalQuantity::Shapley(s))
+        let known = self.mean_of_coalitions(index, s);
+        known.unwrap_or_else(|| self.mean(index, LocalQuantity::Shapley(s)))
+    }
+
+    /// The mean slope along an angle where the other one, of which a term sees only how far it is from this one, is even on
+    /// an interval: what slopes along both add up to is 0, and those along the other one to what f changes by. None where f
+    /// jumps, or over a whole turn.
+    fn mean_slope_of_angle(&self, index: usize, local: LocalQuantity) -> Option<Estimate> {
+        let LocalQuantity::Partial(s) = local else { return None };
+        let term = self.term(index);
+        let pair = term.angles().filter(|pair| pair.contains(&s))?;
+        let other = if pair[0] == s { pair[1] } else { pair[0] };
+        let free = self.free_features(term);
+        let is_smooth =
+            term.moving().is_empty() && term.lines().iter().all(|line| line.jump == 0.0);
+        let is_cut = free.contains(&other)
+            && !self.measure.law.is_as_declared(other)
+            && self.is_independent(other, &free);
+        if !is_smooth || !is_cut || self.is_witness() {
+            return None;
+        }
+        let (low, high) = self.measure.margin(other).support();
+        let at = |x: f64| {
+            let held = self.held.iter().copied().chain([(other, x)]);
+            let held = HeldFeatures::new(self.engine, self.measure, held, self.rest);
+            held.mean(index, LocalQuantity::Value)
+        };
+        Some(at(low).minus(at(high)).times(1.0 / (high - low)))
     }
 
     fn integrated_mean(&self, index: usize, local: LocalQuantity) -> Estimate {
@@ -103,17 +134,37 @@ impl<'a> HeldFeatures<'a> {
             return known;
         }
         let (part, features) = self.averaged(index, local);
-        let integrand = |row: &mut [f64]| self.seen_local(local, part, row);
-        self.expectation(&features, &[part.term], local, 0.0, &integrand)
+        let terms = [part.term];
+        if matches!(local, LocalQuantity::Value) {
+            let value = |row: &mut [f64]| part.term.estimate(row);
+            return self.expectation(&features, &terms, local, 0.0, &value);
+        }
+        let integrand = |row: &mut [f64]| self.noted_local(local, part, row);
+        self.expectation(&features, &terms, local, 0.0, &integrand)
     }
 
-    /// As [`Self::local`], of a row that may come again.
-    fn seen_local(&self, local: LocalQuantity, part: Part<'_>, row: &mut [f64]) -> Estimate {
-        let (LocalQuantity::Shapley(s), Some(seen)) = (local, self.seen.get()) else {
-            return self.local(local, part, row);
-        };
-        let key = ((part.index, s), HeldValues::of(self.term(part.index).features(), row));
-        seen.of(key, || self.local(local, part, row))
+    /// The value of the one free feature of a term, which tells its rows apart.
+    fn place(&self, index: usize, row: &[f64]) -> f64 {
+        let free = self.term(index).features().iter().find(|&&feature| !self.is_held(feature));
+        free.map_or(0.0, |&feature| row[feature])
+    }
+
+    /// As [`Self::local`], of a row that comes again.
+    fn noted_local(&self, local: LocalQuantity, part: Part<'_>, row: &mut [f64]) -> Estimate {
+        let Some(seen) = self.recalled(local) else { return self.local(local, part, row) };
+        let place = self.place(part.index, row);
+        seen.note(part.index, place, || self.local(local, part, row))
+    }
+
+    /// As [`Self::local`], of a row that may have come before.
+    fn recalled_local(&self, local: LocalQuantity, part: Part<'_>, row: &mut [f64]) -> Estimate {
+        let Some(seen) = self.recalled(local) else { return self.local(local, part, row) };
+        let place = self.place(part.index, row);
+        seen.recall(part.index, place, || self.local(local, part, row))
+    }
+
+    fn recalled(&self, local: LocalQuantity) -> Option<&Recalled> {
+        self.seen.get().filter(|_| matches!(local, LocalQuantity::Shapley(_)))
     }
 
     /// The mean of centred curves of a term at a value of their feature, as the mean of the term there less that of its
@@ -227,7 +278,7 @@ impl<'a> HeldFeatures<'a> {
         let over_one = |&t: &usize| self.free_features(self.term(t)).len() <= 1;
         if matches!(local, LocalQuantity::Shapley(_)) && terms.iter().all(over_one) {
             // Of one feature the nodes of both are the same; of several they are too many to be kept.
-            self.seen.get_or_init(Memory::default);
+            self.seen.get_or_init(Recalled::default);
         }
         let known = self.shapley_variance(terms, local);
         let mean = |&t: &usize| match local {
@@ -389,7 +440,7 @@ impl<'a> HeldFeatures<'a> {
         let parts: Vec<Part<'_>> = group.terms.iter().map(|&t| self.whole(t)).collect();
         let terms: Vec<&Term> = parts.iter().map(|part| part.term).collect();
         let integrand = |row: &mut [f64]| {
-            let each = parts.iter().map(|&part| self.seen_local(local, part, row));
+            let each = parts.iter().map(|&part| self.recalled_local(local, part, row));
             let sum = Estimate::sum(each);
             sum.squared_from(mean.value)
         };
@@ -620,6 +671,9 @@ impl<'a> HeldFeatures<'a> {
             if count >= MANY {
                 tolerance = TOLERANCE_OF_MANY;
             }
+            if matches!(local, LocalQuantity::Shapley(_)) {
+                tolerance = tolerance.max(TOLERANCE_OF_SHAPLEY);
+            }
             if self.integrates_within(terms, local) {
                 budget = Some(watch.limit(MOST_OF_AXES));
             }
@@ -677,6 +731,8 @@ fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -
 /// is far below what is promised of them, and spares halvings in each of the features.
 const MANY: usize = 3;
 const TOLERANCE_OF_MANY: f64 = 1e-11;
+/// That of Shapley values of a problem file, each of which takes several worths.
+const TOLERANCE_OF_SHAPLEY: f64 = 1e-12;
 
 /// Distance of the row beside another one, in widths of what is seen of a feature: squares of it are more than rounding.
 pub(super) const BESIDE: f64 = 1e-7;
@@ -688,6 +744,18 @@ const OF_EXPONENTS: f64 = 1e-13;
 
 /// Share at which a witness divides panels.
 const ELSEWHERE: f64 = 0.381_966;
+
+/// Share of a standard deviation that is the least distance of points which resolve what does not change faster than a
+/// normal density, whose own are two apart.
+const AS_SLOW: f64 = 0.5;
+
+/// True if places that resolve something are too close to each other, somewhere along a normal density.
+fn is_faster(places: &[f64], (mean, sd): (f64, f64)) -> bool {
+    let reach = 10.0 * sd;
+    let points = apart(&within(places, mean - reach, mean + reach));
+    let inner = points.get(1..points.len() - 1).unwrap_or_default();
+    inner.windows(2).any(|pair| pair[1] - pair[0] < AS_SLOW * sd)
+}
 
 /// A mean square deviation from a mean, with what that adds to its error.
 pub(super) fn about(mean: Estimate, spread: impl FnOnce(f64) -> Estimate) -> Estimate {
@@ -787,10 +855,10 @@ impl NestedIntegral<'_> {
         }
         let related = |other: usize| self.measure.law.related(feature, other);
         let alone = !rest.iter().any(|&o| related(o)) && !given.iter().any(|&(o, _)| related(o));
-        let mut places = self.breaks(feature, row);
+        let mut places = Passages { sharp: self.breaks(feature, row), smooth: Vec::new() };
         for &other in rest.iter().filter(|&&other| self.measure.law.related(feature, other)) {
             for at in self.breaks(other, row) {
-                places.extend(self.measure.law.shadow(fixed_break(other, at, feature)));
+                places.sharp.extend(self.measure.law.shadow(fixed_break(other, at, feature)));
             }
         }
         // Averages over a partner change where it passes the lines; Shapley values are made of such, whose partner does not
@@ -798,9 +866,13 @@ impl NestedIntegral<'_> {
         let is_shapley = matches!(self.local, LocalQuantity::Shapley(_));
         for term in self.terms.iter().filter(|term| term.has_passages()) {
             if !rest.is_empty() {
-                places.extend(self.engine.passages(term, feature));
+                places.sharp.extend(self.engine.passages_given(term, feature));
+            } else if is_shapley && self.engine.watch.is_some() {
+                let Passages { sharp, smooth } = Passages::under(&self.engine.whole, term, feature);
+                places.sharp.extend(sharp);
+                places.smooth.extend(smooth);
             } else if is_shapley {
-                places.extend(self.engine.passages_of_background(term, feature));
+                places.sharp.extend(self.engine.passages_of_background(term, feature));
             }
         }
         let total = if alone {
@@ -821,7 +893,7 @@ impl NestedIntegral<'_> {
         (law, panels): (&dyn Univariate, Option<&[f64]>),
         feature: usize,
         rest: &[usize],
-        places: &[f64],
+        places: &Passages,
         given: &mut Vec<(usize, f64)>,
         row: &mut [f64],
     ) -> Estimate {
@@ -837,7 +909,7 @@ impl NestedIntegral<'_> {
         mixing: &dyn Mixing,
         feature: usize,
         rest: &[usize],
-        places: &[f64],
+        places: &Passages,
         given: &mut Vec<(usize, f64)>,
         row: &mut [f64],
     ) -> Estimate {
@@ -868,7 +940,7 @@ impl NestedIntegral<'_> {
         (law, panels): (&dyn Univariate, Option<&[f64]>),
         feature: usize,
         rest: &[usize],
-        places: &[f64],
+        places: &Passages,
         given: &mut Vec<(usize, f64)>,
         row: &mut [f64],
     ) -> Estimate {
@@ -877,14 +949,21 @@ impl NestedIntegral<'_> {
         }
         let mut points = panels.map_or_else(|| law.panels(), <[f64]>::to_vec);
         let (from, to) = (points[0], points[points.len() - 1]);
-        let breaks: Vec<f64> = places.iter().map(|&x| law.coordinate(x)).collect();
+        let coordinates =
+            |places: &[f64]| -> Vec<f64> { places.iter().map(|&x| law.coordinate(x)).collect() };
+        let (sharp, smooth) = (coordinates(&places.sharp), coordinates(&places.smooth));
+        let breaks = [&sharp[..], &smooth].concat();
         points.extend(&breaks);
+        let (is_last, rounds) = (rest.is_empty(), law.rounds_places());
         let mut at = |u: f64| {
             let x = law.place(u);
             row[feature] = x;
+            if is_last && !rounds {
+                return self.at(row).unwrap_or(Estimate::exact(f64::NAN));
+            }
             given.push((feature, law.known(u)));
             let mut inner = self.over(rest, given, row);
-            if law.rounds_places() {
+            if rounds {
                 // The place is between its two neighbours.
                 for beside in [x.next_down(), x.next_up()] {
                     row[feature] = beside;
@@ -895,7 +974,10 @@ impl NestedIntegral<'_> {
             inner
         };
         let stretches = law.stretches_beyond((from, to), &breaks);
-        if let Some(total) = self.by_trapezia(law, &within(&points, from, to), rest, &mut at) {
+        let is_broken = sharp.iter().any(|u| from < *u && *u < to);
+        let by_trapezia =
+            if is_broken { None } else { self.by_trapezia(law, &smooth, rest, &mut at) };
+        if let Some(total) = by_trapezia {
             let beyond = self.beyond(law, &stretches, &breaks, total, &mut at);
             return total.plus(law.vouched(beyond));
         }
@@ -904,8 +986,8 @@ impl NestedIntegral<'_> {
             points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
         }
         // Of a law that needs no places of its own cusps are at the points that are left.
-        let are_cusps = !places.is_empty()
-            && points.len() == 2 + places.len()
+        let are_cusps = !breaks.is_empty()
+            && points.len() == 2 + breaks.len()
             && self.terms.iter().any(|term| term.has_cusps());
         let points = self.engine.panels_between(&points, from, to);
         let weighed = |u: f64| [law.weighed(u, at(u))];
@@ -951,21 +1033,25 @@ impl NestedIntegral<'_> {
     }
 
     /// The mean over a feature whose coordinate is normal and along which nothing breaks, by the rule of trapezia; none
-    /// where that does not resolve it. Where it did not several times, it is not tried again.
+    /// where that does not resolve it. Where it did not several times, it is not tried again, nor where something changes
+    /// within less than the density does: a fast change far out is as small as what is beyond the highest wave that is seen.
     fn by_trapezia(
         &self,
         law: &dyn Univariate,
-        points: &[f64],
+        smooth: &[f64],
         rest: &[usize],
         at: &mut dyn FnMut(f64) -> Estimate,
     ) -> Option<Estimate> {
         let rough = &self.rough[rest.len()];
         let is_asked = self.engine.watch.is_some() && !self.engine.is_witness();
-        if !is_asked || rough.get() >= MOST_ROUGH || points.len() > NORMAL_PANELS.len() {
+        if !is_asked || rough.get() >= MOST_ROUGH {
             return None;
         }
         let normal = law.normal_coordinate()?;
-        let found = over_normal(normal, self.floor, |u| law.weighed(u, at(u)));
+        if is_faster(smooth, normal) {
+            return None;
+        }
+        let found = over_normal(normal, self.floor, at);
         if found.is_none() {
             rough.set(rough.get() + 1);
         }
@@ -1026,10 +1112,11 @@ mod tests {
 
     use super::*;
     use crate::engine::watch::{MOST_EVALUATIONS, Watch};
-    use crate::law::region::Condition;
+    use crate::law::region::{Condition, Region};
     use crate::law::{Normal, ParentChild, PiecewiseUniform};
     use crate::numeric::quadrature::nodes;
     use crate::numeric::special::{normal_cdf, normal_pdf};
+    use crate::{Centring, Quantity};
 
     /// E x² about the mean 0.5 ± 0.1 of x.
     #[test]
@@ -1214,6 +1301,26 @@ mod tests {
         );
     }
 
+    /// Features that depend on each other, in a region, against a witness, which averages Shapley values.
+    #[test]
+    fn mean_shapley_values_in_a_region_are_those_of_coalitions() {
+        let text = "f = \"exp(0.5*x1*x2 + 0.3*x1*x3)\"\n[law]\nx1 = \"uniform(0, 1)\"\n\
+                    x2 = \"x1 + normal(0, 0.5)\"\nx3 = \"uniform(0, 1)\"\n";
+        let own = crate::problem("mine", text, &[]).unwrap();
+        let witness = own.witness().unwrap();
+        let region = Region::default().and(1, 0.2, f64::INFINITY);
+        for s in 0..3 {
+            let [found, known] = [&own, &witness].map(|scenario| {
+                let leaf = scenario.leaf(&region).unwrap();
+                let (axis, none) = (leaf.axis(s), Centring::None);
+                leaf.curve(Quantity::Shap, s, &[0.4], axis, none).unwrap()[0]
+            });
+            let off = (found.value - known.value).abs();
+            assert!(off <= found.abs_error + known.abs_error, "{s}: {found:?}, {known:?}");
+            assert!(found.abs_error < 1e-9 && found.value.abs() > 1e-3, "{found:?}");
+        }
+    }
+
     #[test]
     fn a_witness_takes_nothing_apart() {
         let product = || {
@@ -1304,7 +1411,14 @@ mod tests {
         let engine = Engine::new(uniform(Law::new(), 0..1, (0.0, 1.0)), Vec::new());
         let one = |_: &mut [f64]| Estimate::exact(1.0);
         let nest = nest(&engine, &one, 0.0);
-        let found = nest.over_mixture(&Short, 0, &[], &[], &mut Vec::new(), &mut [f64::NAN]);
+        let found = nest.over_mixture(
+            &Short,
+            0,
+            &[],
+            &Passages::default(),
+            &mut Vec::new(),
+            &mut [f64::NAN],
+        );
         assert!((found.value - (1.0 - 2.0 * normal_cdf(-3.0))).abs() < 1e-12, "{found:?}");
         assert!((found.error / (2.0 * 3.0 * normal_pdf(3.0)) - 1.0).abs() < 1e-9, "{found:?}");
     }

@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::memory::{HeldValues, Memory};
 use super::nested::HeldFeatures;
-use super::watch::{MOST_MEMBERS, Watch, uncounted};
-use super::{Engine, LocalQuantity, Rest, known_number};
+use super::watch::{MOST_MEMBERS, MOST_OF_SHAPLEY, Watch, uncounted, within_budget};
+use super::{Engine, LocalQuantity, Rest, is_simulating, known_number};
 use crate::function::Term;
 use crate::law::Law;
 use crate::numeric::cusps::Curve;
@@ -341,11 +341,19 @@ impl Engine {
 
     /// Worth at a row of the coalition of those features of a term that are inside.
     pub(super) fn worth_of(&self, index: usize, inside: &[usize], row: &mut [f64]) -> Estimate {
-        let term = &self.terms[index];
-        let numbered = term.features().iter().enumerate();
+        let members = self.members(index, inside);
+        self.worth(&self.coalitions.terms[index], &self.terms[index], members, row)
+    }
+
+    /// The features inside that the worth of their coalition depends on.
+    pub(super) fn read_by_coalition(&self, index: usize, inside: &[usize]) -> Vec<usize> {
+        self.coalitions.terms[index].plans[self.members(index, inside)].inside.clone()
+    }
+
+    fn members(&self, index: usize, inside: &[usize]) -> usize {
+        let numbered = self.terms[index].features().iter().enumerate();
         let members = numbered.filter(|(_, feature)| inside.contains(feature));
-        let members = members.map(|(place, _)| 1 << place).sum();
-        self.worth(&self.coalitions.terms[index], term, members, row)
+        members.map(|(place, _)| 1 << place).sum()
     }
 
     /// The mean of a term over features under the law of the background, while the others of it are held.
@@ -362,6 +370,55 @@ impl Engine {
         let integrand = |row: &mut [f64]| term.estimate(row);
         held.expectation(over, &[term], LocalQuantity::Value, 0.0, &integrand)
     }
+}
+
+impl HeldFeatures<'_> {
+    /// The mean of a Shapley value in a region as the sum of those of the worths of all coalitions, each an integral over
+    /// those of its features that are not held. None of less than three features, of which there are no fewer to integrate
+    /// over, or where one of them is not integrated.
+    pub(super) fn mean_of_coalitions(&self, index: usize, s: usize) -> Option<Estimate> {
+        let engine = self.engine();
+        let count = self.term(index).features().len();
+        let in_region = self.is_of_rows() && !Arc::ptr_eq(&engine.measure, &engine.whole);
+        let many = 3..=MOST_MEMBERS;
+        if !in_region || !many.contains(&count) || self.is_witness() || is_simulating() {
+            return None;
+        }
+        let gain = |set: &[usize]| {
+            let with = [set, &[s]].concat();
+            let gain = self.mean_worth(index, s, &with).minus(self.mean_worth(index, s, set));
+            gain.times(weight(set.len(), count))
+        };
+        let all = || {
+            let sets = others(self.term(index).features(), s);
+            Estimate::sum(sets.iter().map(|set| gain(set)))
+        };
+        let most = engine.watch.as_ref().map(|watch| watch.limit(MOST_OF_SHAPLEY));
+        let known = most.map_or_else(|| Some(all()), |most| within_budget(most, all));
+        known.filter(|mean| !mean.simulated && mean.value.is_finite())
+    }
+
+    /// The mean over the law of the rows of what a coalition of features is worth, for the Shapley value of one.
+    fn mean_worth(&self, index: usize, s: usize, inside: &[usize]) -> Estimate {
+        let whole = self.term(index);
+        if inside.len() == whole.features().len() {
+            return self.mean(index, LocalQuantity::Value);
+        }
+        let read = self.engine().read_by_coalition(index, inside);
+        let free: Vec<usize> = read.into_iter().filter(|&feature| !self.is_held(feature)).collect();
+        let integrand = |row: &mut [f64]| self.engine().worth_of(index, inside, row);
+        self.expectation(&free, &[whole], LocalQuantity::Shapley(s), 0.0, &integrand)
+    }
+}
+
+/// All sets of features without one of them.
+fn others(features: &[usize], s: usize) -> Vec<Vec<usize>> {
+    let rest: Vec<usize> = features.iter().copied().filter(|&feature| feature != s).collect();
+    let of = |set: usize| {
+        let numbered = rest.iter().enumerate();
+        numbered.filter(|(place, _)| set >> place & 1 == 1).map(|(_, &feature)| feature).collect()
+    };
+    (0..1_usize << rest.len()).map(of).collect()
 }
 
 /// The Shapley value of a feature for a term at a row, against one row of the background.

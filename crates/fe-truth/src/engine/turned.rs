@@ -307,6 +307,9 @@ impl<'a> Turned<'a> {
         if let Some(axis) = axis {
             return self.engine.integrated_axis_mean(self.term, self.s, axis, row);
         }
+        if let Some(average) = self.term.average_over(&[self.s]) {
+            return self.term.average(average).estimate(row);
+        }
         let [first, second] = self.angles;
         let held = [self.other, first, second].map(|feature| (feature, row[feature]));
         self.engine.mean_over_background(self.term, &[self.s], &held)

@@ -86,6 +86,16 @@ pub(crate) trait Univariate: Send + Sync {
         None
     }
 
+    /// The ends between which the logarithm of the variable is uniform, if it is.
+    fn log_uniform_ends(&self) -> Option<(f64, f64)> {
+        None
+    }
+
+    /// True if the density is smooth wherever it is, at the ends of the panels too: they are there as it changes fast.
+    fn is_smooth(&self) -> bool {
+        false
+    }
+
     /// The levels of a feature that has such: then it has no density, and is summed over.
     fn levels(&self) -> Option<&Levels> {
         self.base().and_then(|law| law.levels())

@@ -28,6 +28,10 @@ impl Univariate for Normal {
         NORMAL_PANELS.iter().map(|z| self.mean + z * self.sd).collect()
     }
 
+    fn is_smooth(&self) -> bool {
+        true
+    }
+
     fn mass(&self, from: f64, to: f64) -> f64 {
         normal_between((from - self.mean) / self.sd, (to - self.mean) / self.sd)
     }

@@ -118,6 +118,10 @@ impl Univariate for Blurred {
         points.sort_by(f64::total_cmp);
         points
     }
+
+    fn is_smooth(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

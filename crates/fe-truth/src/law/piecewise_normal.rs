@@ -149,6 +149,14 @@ impl Univariate for PiecewiseNormal {
         self.bell.end.is_some()
     }
 
+    /// Known where one piece holds all of the bell that counts.
+    fn normal_coordinate(&self) -> Option<(f64, f64)> {
+        let reach = 10.0 * self.bell.noise;
+        let (from, to) = (self.bell.child - reach, self.bell.child + reach);
+        let is_whole = self.pieces.iter().any(|&(low, high, _)| low <= from && to <= high);
+        is_whole.then_some((self.bell.child, self.bell.noise))
+    }
+
     fn weight(&self, u: f64) -> f64 {
         let density = self.density(self.place(u));
         let exponent = match self.bell.end {
@@ -218,5 +226,16 @@ mod tests {
         assert_eq!([far.pdf(-0.1), far.pdf(1.1), far.pdf(12.5)], [0.0; 3]);
         assert!(far.pdf(1.0) > far.pdf(0.9) && far.pdf(0.9) > 0.0);
         assert!(told(1e300).is_nan() && told(9e299) == 9e299);
+    }
+
+    #[test]
+    fn a_bell_that_is_not_cut_has_a_normal_coordinate() {
+        let given =
+            |child: f64| PiecewiseNormal::on(vec![(0.0, 1.0, 2.0), (1.0, 3.0, 1.0)], 0.04, child);
+        assert_eq!(given(0.5).normal_coordinate(), Some((0.5, 0.04)));
+        assert_eq!(given(1.5).normal_coordinate(), Some((1.5, 0.04)));
+        for cut in [0.3, 0.9, 1.0, 2.7, 5.0] {
+            assert_eq!(given(cut).normal_coordinate(), None, "{cut}");
+        }
     }
 }

@@ -8,3 +8,4 @@ pub(crate) mod quadrature;
 pub(crate) mod roots;
 pub(crate) mod sobol;
 pub(crate) mod special;
+pub(crate) mod triangle;

@@ -3,6 +3,7 @@
 //! The caller gives the points between which the integrand is smooth on its own scale. A panel
 //! is accepted once its Legendre coefficients have died out, and halved otherwise.
 
+use std::f64::consts::TAU;
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
@@ -472,7 +473,7 @@ const OF_TRAPEZIA: f64 = 1e-12;
 const BETWEEN: [f64; 3] = [-0.67, 0.41, 1.19];
 const OFF: f64 = 1e-6;
 
-/// The integral of a function that holds a normal density as a factor, by the rule of trapezia: of an integrand that is
+/// The mean of a function over a normal law, by the rule of trapezia: of an integrand that is
 /// analytic near the real line its error falls off exponentially as nodes get closer (Trefethen & Weideman 2014,
 /// theorem 5.1). None where it does not.
 ///
@@ -487,48 +488,62 @@ pub(crate) fn over_normal(
 ) -> Option<Estimate> {
     interrupt::check();
     let (mut sum, mut at_ends) = (Estimate::default(), 0.0);
-    let mut values: Vec<(f64, f64)> = Vec::new();
+    let mut values: Vec<f64> = Vec::new();
     for halving in 0..=HALVINGS[1] {
-        let step = 0.5_f64.powi(halving);
-        let last = (FARTHEST / step) as i32;
-        // Those of even numbers are known already.
-        for k in (-last..=last).filter(|k| halving == 0 || k % 2 != 0) {
-            let z = f64::from(k) * step;
-            let value = f(mean + z * sd);
+        for &(z, density) in &LADDER[halving as usize] {
+            let value = f(mean + z * sd).times(density);
             if !value.value.is_finite() {
                 return None;
             }
             at_ends += if z.abs() == FARTHEST { value.value.abs() } else { 0.0 };
             sum = sum.plus(value);
-            values.push((z, value.value));
+            values.push(value.value);
         }
-        let total = sum.times(step * sd);
-        if halving >= HALVINGS[0] {
-            let [before, near, last] = highest_waves(&values, step).map(|size| size * step * sd);
-            let falling = |from: f64| if from > 0.0 { (last / from).min(1.0) } else { 1.0 };
-            let (far, near) = (falling(before), falling(near));
-            let least = AT_MOST * far.powf(TO_HIGHEST);
-            let share = (2.0 * far.powf(TO_TWICE)).max(UNEVEN * near.powi(OCTAVE)).max(least);
-            // The density falls off by a factor of 5000 over the next standard deviation.
-            let doubt = last * share + sd * at_ends;
-            if doubt <= floor.max(OF_TRAPEZIA * total.magnitude) {
-                let error = total.error + doubt + 4.0 * f64::EPSILON * total.magnitude;
-                let largest = values.iter().fold(0.0_f64, |most, (_, value)| most.max(value.abs()));
-                let is_made_of_values = |z: &f64| {
-                    let off = (f(mean + z * sd).value - cardinal(&values, step, *z)).abs();
-                    off <= OFF * largest
-                };
-                return BETWEEN
-                    .iter()
-                    .all(is_made_of_values)
-                    .then_some(Estimate { error, ..total });
-            }
-            if last > HOPELESS * total.magnitude {
-                return None;
-            }
+        if halving < HALVINGS[0] {
+            continue;
+        }
+        let step = 0.5_f64.powi(halving);
+        let total = sum.times(step);
+        let told = Told::by(&values, halving);
+        let [before, near, last] = told.waves.map(|size| size * step);
+        let falling = |from: f64| if from > 0.0 { (last / from).min(1.0) } else { 1.0 };
+        let (far, near) = (falling(before), falling(near));
+        let least = AT_MOST * far.powf(TO_HIGHEST);
+        let share = (2.0 * far.powf(TO_TWICE)).max(UNEVEN * near.powi(OCTAVE)).max(least);
+        // The density falls off by a factor of 5000 over the next standard deviation.
+        let doubt = last * share + at_ends;
+        if doubt <= floor.max(OF_TRAPEZIA * total.magnitude) {
+            let error = total.error + doubt + 4.0 * f64::EPSILON * total.magnitude;
+            let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+            let is_made_of_values = |(z, told): (f64, f64)| {
+                (f(mean + z * sd).value * normal_pdf(z) - told).abs() <= OFF * largest
+            };
+            let are_all = BETWEEN.into_iter().zip(told.between).all(is_made_of_values);
+            return are_all.then_some(Estimate { error, ..total });
+        }
+        if last > HOPELESS * total.magnitude {
+            return None;
         }
     }
     None
+}
+
+fn normal_pdf(z: f64) -> f64 {
+    (-0.5 * z * z).exp() / TAU.sqrt()
+}
+
+/// The nodes of the rule of trapezia that are new after each number of halvings, with the density there.
+static LADDER: LazyLock<Vec<Vec<(f64, f64)>>> = LazyLock::new(|| {
+    let with_density = |z: f64| (z, normal_pdf(z));
+    (0..=HALVINGS[1]).map(|halving| new_nodes(halving).map(with_density).collect()).collect()
+});
+
+/// The nodes that the rule of trapezia has after so many halvings and not before, in standard deviations from the mean.
+fn new_nodes(halving: i32) -> impl Iterator<Item = f64> {
+    let step = 0.5_f64.powi(halving);
+    let last = (FARTHEST / step) as i32;
+    let is_new = move |k: &i32| halving == 0 || k % 2 != 0;
+    (-last..=last).filter(is_new).map(move |k| f64::from(k) * step)
 }
 
 /// Share of the shortest wave that values at some distance can tell from its mirror image, and that is still told from it,
@@ -538,43 +553,61 @@ const HIGHEST: usize = 62;
 const A_QUARTER_OCTAVE_BEFORE: usize = 52;
 /// A wave beside the highest one, of which there may be more where two parts of a function cancel in that.
 const BESIDE_HIGHEST: usize = 60;
+/// Those that are looked at: of half the highest frequency, of a quarter of an octave less than that, and the two highest.
+const WAVES: [usize; 4] = [HIGHEST / 2, A_QUARTER_OCTAVE_BEFORE, HIGHEST, BESIDE_HIGHEST];
 
-/// Sizes of what evenly spaced values have of three waves: of half the frequency of the last, of a quarter of an octave less
-/// than that, and of close to the highest frequency that they can show.
-fn highest_waves(values: &[(f64, f64)], step: f64) -> [f64; 3] {
-    static TURN: LazyLock<[(f64, f64); TURNS]> = LazyLock::new(|| {
-        std::array::from_fn(|k| (std::f64::consts::TAU * k as f64 / TURNS as f64).sin_cos())
-    });
-    // Values so many steps apart meet both waves at the same place.
-    let mut sums = [0.0; TURNS];
-    for (z, value) in values {
-        sums[((z / step) as i32).rem_euclid(TURNS as i32) as usize] += value;
-    }
-    let size = |wave: usize| {
-        let parts = sums.iter().enumerate().map(|(k, sum)| {
-            let (sine, cosine) = TURN[wave * k % TURNS];
-            (sum * sine, sum * cosine)
-        });
-        let (sine, cosine) = parts.fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1));
-        f64::hypot(sine, cosine)
-    };
-    [size(HIGHEST / 2), size(A_QUARTER_OCTAVE_BEFORE), size(HIGHEST).max(size(BESIDE_HIGHEST))]
+/// Of a value at a node: what it adds to the sine and the cosine of each wave, and to the values between nodes.
+type Shares = [f64; 2 * WAVES.len() + BETWEEN.len()];
+
+/// Sums of values at the nodes of the rule of trapezia.
+struct Told {
+    /// Sizes of what they have of three waves: of half the frequency of the last, of a quarter of an octave less than that,
+    /// and of close to the highest frequency that they can show.
+    waves: [f64; 3],
+    /// Values at [`BETWEEN`] of the function that has no shorter waves than they can show.
+    between: [f64; BETWEEN.len()],
 }
 
-/// Whittaker's cardinal series of places a step apart, one of them 0, and values there: the function of no shorter waves
-/// than two steps. From one place to the next only the sign of the sine changes.
-fn cardinal(values: &[(f64, f64)], step: f64, z: f64) -> f64 {
-    let sine = (std::f64::consts::PI * z / step).sin();
-    let share = |at: f64| {
-        let away = std::f64::consts::PI * (z - at) / step;
-        let is_odd = (at / step) as i64 & 1 != 0;
-        match away {
-            0.0 => 1.0,
-            _ if is_odd => -sine / away,
-            _ => sine / away,
+impl Told {
+    /// By values at all nodes up to some halving, in their order.
+    fn by(values: &[f64], halving: i32) -> Self {
+        static SHARES: LazyLock<[Vec<Shares>; 2]> = LazyLock::new(|| HALVINGS.map(shares));
+        let mut sums = [0.0; 2 * WAVES.len() + BETWEEN.len()];
+        for (value, shares) in values.iter().zip(&SHARES[(halving - HALVINGS[0]) as usize]) {
+            for (sum, share) in sums.iter_mut().zip(shares) {
+                *sum += share * value;
+            }
         }
+        let size = |wave: usize| f64::hypot(sums[2 * wave], sums[2 * wave + 1]);
+        let waves = [size(0), size(1), size(2).max(size(3))];
+        Self { waves, between: std::array::from_fn(|k| sums[2 * WAVES.len() + k]) }
+    }
+}
+
+/// Shares of all nodes up to some halving, in their order.
+fn shares(halving: i32) -> Vec<Shares> {
+    let step = 0.5_f64.powi(halving);
+    let of = |z: f64| {
+        let mut shares = [0.0; 2 * WAVES.len() + BETWEEN.len()];
+        for (pair, wave) in shares.chunks_exact_mut(2).zip(WAVES) {
+            // Values so many steps apart meet the waves at the same place.
+            let turn = wave as i32 * (z / step) as i32;
+            let part = f64::from(turn.rem_euclid(TURNS as i32)) / TURNS as f64;
+            let (sine, cosine) = (TAU * part).sin_cos();
+            pair.copy_from_slice(&[sine, cosine]);
+        }
+        let between = shares[2 * WAVES.len()..].iter_mut();
+        between.zip(BETWEEN).for_each(|(share, place)| *share = cardinal((place - z) / step));
+        shares
     };
-    values.iter().map(|(at, value)| value * share(*at)).sum()
+    (0..=halving).flat_map(new_nodes).map(of).collect()
+}
+
+/// The cardinal sine, sin πt / πt: what a value adds at t steps from it to Whittaker's series, the function of no shorter
+/// waves than two steps that has given values at places a step apart.
+fn cardinal(t: f64) -> f64 {
+    let turned = std::f64::consts::PI * t;
+    if turned == 0.0 { 1.0 } else { turned.sin() / turned }
 }
 
 /// A function of one variable as Legendre series on adjoining pieces, fine enough for its accuracy.
@@ -987,19 +1020,27 @@ mod tests {
         assert!((corner.value - known).abs() < corner.error && corner.error < 1e-12, "{corner:?}");
     }
 
+    /// By their definitions, and between nodes what a function is that has no shorter waves.
     #[test]
-    fn a_cardinal_series_is_a_sum_of_cardinal_sines() {
-        let step = 0.25;
-        let values: Vec<(f64, f64)> =
-            (-30..=30).map(|k| (f64::from(k) * step, (0.7 * f64::from(k)).sin() + 0.2)).collect();
-        for z in [-0.67, 0.41, 1.19, 0.5] {
-            let sine = |at: f64| {
-                let t = std::f64::consts::PI * (z - at) / step;
-                if t == 0.0 { 1.0 } else { t.sin() / t }
+    fn values_tell_waves_and_what_is_between_them() {
+        let f = |z: f64| (-0.5 * z * z).exp() * (1.7 * z + 0.4).cos();
+        for (halving, count) in [(2, 69), (3, 137)] {
+            let step = 0.5_f64.powi(halving);
+            let nodes: Vec<f64> = (0..=halving).flat_map(new_nodes).collect();
+            assert_eq!(nodes.len(), count);
+            let told = Told::by(&nodes.iter().map(|z| f(*z)).collect::<Vec<_>>(), halving);
+            let part = |wave: f64, turn: fn(f64) -> f64| {
+                let pace = TAU * wave / 128.0 / step;
+                nodes.iter().map(|z| f(*z) * turn(pace * z)).sum::<f64>()
             };
-            let known: f64 = values.iter().map(|(at, value)| value * sine(*at)).sum();
-            let found = cardinal(&values, step, z);
-            assert!((found - known).abs() < 1e-13, "{z}: {found}, not {known}");
+            let size = |wave: f64| part(wave, f64::sin).hypot(part(wave, f64::cos));
+            let known = [size(31.0), size(52.0), size(62.0).max(size(60.0))];
+            for (found, known) in told.waves.into_iter().zip(known) {
+                assert!((found - known).abs() < 1e-13, "{halving}: {found}, not {known}");
+            }
+            for (found, z) in told.between.into_iter().zip(BETWEEN) {
+                assert!((found - f(z)).abs() < 1e-13, "{halving}, {z}: {found}, not {}", f(z));
+            }
         }
     }
 
@@ -1007,7 +1048,6 @@ mod tests {
     /// smooth: their share of what the nodes take for a constant is seen in the highest waves only.
     #[test]
     fn trapezia_see_small_waves_that_get_ever_shorter_beside_what_is_smooth() {
-        let density = |z: f64| (-0.5 * z * z).exp();
         for (decay, size, frequency) in [
             (1.0, 4e-5, 3.67),
             (1.0, 8e-5, 3.67),
@@ -1018,15 +1058,14 @@ mod tests {
             let f = |z: f64| {
                 let lognormal = (0.5 * z).exp();
                 let smooth = (-decay * (lognormal - 1.0).powi(2)).exp();
-                density(z) * (smooth + size * (frequency * lognormal).sin())
+                smooth + size * (frequency * lognormal).sin()
             };
-            let fine = (-1200..=1200).map(|k| f(0.0078125 * f64::from(k))).sum::<f64>() * 0.0078125;
+            let weighed =
+                |k: i32| f(0.0078125 * f64::from(k)) * normal_pdf(0.0078125 * f64::from(k));
+            let fine = (-1200..=1200).map(weighed).sum::<f64>() * 0.0078125;
             // Of a magnitude for which the waves are near what is tolerated, and far below.
             for magnitude in [1.0, 5.0, 20.0, 100.0] {
-                let of = |z: f64| Estimate {
-                    error: 0.0,
-                    ..Estimate::of_size(f(z), magnitude * density(z))
-                };
+                let of = |z: f64| Estimate { error: 0.0, ..Estimate::of_size(f(z), magnitude) };
                 let found = over_normal((0.0, 1.0), 0.0, of).expect("it is resolved");
                 let off = (found.value - fine).abs();
                 assert!(off <= found.error, "{size}, {magnitude}: {off}, {found:?}");
@@ -1039,12 +1078,7 @@ mod tests {
     #[test]
     fn trapezia_resolve_what_is_smooth_under_a_normal_law() {
         let (mean, sd) = (1.0, 2.0);
-        let over = |f: &dyn Fn(f64) -> f64| {
-            over_normal((mean, sd), 0.0, |u| {
-                let z = (u - mean) / sd;
-                Estimate::exact(f(u) * (-0.5 * z * z).exp() / (sd * std::f64::consts::TAU.sqrt()))
-            })
-        };
+        let over = |f: &dyn Fn(f64) -> f64| over_normal((mean, sd), 0.0, |u| Estimate::exact(f(u)));
         let wave = mean.cos() * (-0.5 * sd * sd).exp();
         let exponential = (0.3 * mean + 0.5 * (0.3 * sd).powi(2)).exp();
         let known: [(&dyn Fn(f64) -> f64, f64); 4] = [
@@ -1107,7 +1141,7 @@ mod tests {
         let bell = |x: f64| (-0.5 * ((x - at) / width).powi(2)).exp() / width;
         let points = [-8.0, -4.0, -2.0, 0.0, 2.0, 4.0, 8.0].map(|z| at + z * width);
         let found = integral(&points, bell);
-        let exact = std::f64::consts::TAU.sqrt();
+        let exact = TAU.sqrt();
         assert!((found.value - exact).abs() < 1e-12 * exact, "{found:?}");
         assert!(found.error < 1e-11, "{found:?}");
         let curve = Piecewise::of(&points, |x| Estimate::exact(bell(x)));
@@ -1118,7 +1152,7 @@ mod tests {
     /// Of a wide part the coefficients die out, and those of a fast and small one come after.
     #[test]
     fn a_small_fast_part_does_not_hide_behind_a_large_smooth_one() {
-        let density = |z: f64| (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();
+        let density = |z: f64| (-0.5 * z * z).exp() / TAU.sqrt();
         let fast = |z: f64| (1.749 * ((0.5 * z).exp() - 1.133) / 0.6039 - 1.126).sin();
         let f = |z: f64| density(z) * (0.36 * (0.5 * z).exp() - 2.7e-4 * fast(z));
         // Values are known no better than their size of 10 allows.
@@ -1160,12 +1194,11 @@ mod tests {
         let fine: Vec<f64> = (-100..=100).map(|k| 0.1 * f64::from(k)).collect();
         let mut count = 0;
         for phase in (0..200).map(|k| 0.01 * f64::from(k) * std::f64::consts::PI) {
-            let f = |z: f64| hastening(1.78, z, phase);
-            let known = integral(&fine, f);
+            let known = integral(&fine, |z| hastening(1.78, z, phase) / TAU.sqrt());
             // Values are known no better than their size of 10 allows.
             let sized = |z: f64| {
-                let magnitude = 10.0 * (-0.5 * z * z).exp();
-                Estimate { magnitude, ..Estimate::exact(f(z)) }
+                let wave = hastening(1.78, z, phase) * (0.5 * z * z).exp();
+                Estimate { magnitude: 10.0, ..Estimate::exact(wave) }
             };
             if let Some(found) = over_normal((0.0, 1.0), 0.0, sized) {
                 count += 1;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::blend::MOST_DENSITIES;
 use super::breaks::Span;
+use super::cosines::lengths;
 use super::file::File;
 use super::laws::Plain;
 use super::lexer::Fault;
@@ -79,7 +80,9 @@ pub(super) fn engine(
         .collect();
     // A witness takes nothing apart.
     let turns = if is_witness { vec![false; law.dimension()] } else { whole_turns(&law) };
-    let terms = terms(tree, &spans.into(), &levels, &heavy, &turns, &law.spread(ROWS))?;
+    let lengths = lengths(&law);
+    let rows = law.spread(ROWS);
+    let terms = terms(tree, &spans.into(), &levels, &heavy, (&turns, &lengths), &rows)?;
     let watch = Watch::new(MOST_AT_ONCE, is_witness, names);
     Ok(Engine::new(law, terms).watched(Arc::new(watch)))
 }

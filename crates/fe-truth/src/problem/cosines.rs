@@ -1,14 +1,16 @@
 //! Distances of places of which one turns round the other, √(a + b cos t), and their inverses: their means over the angle
 //! are known, and where they have a cusp.
 
-use std::f64::consts::PI;
+use std::f64::consts::{PI, TAU};
 
 use super::pieces::{Affine, is_affine_in};
 use super::program::Scalar;
 use crate::expression::{Expression, Unary};
 use crate::function::Term;
+use crate::law::Law;
 use crate::numeric::elliptic::OverTurn;
 use crate::numeric::quadrature::Estimate;
+use crate::numeric::triangle::{Opening, mean_between};
 
 /// By how much |b| may exceed a, relative to a, and the root be 0 there: more is no rounding, and the distance is no number
 /// at some angles.
@@ -123,6 +125,147 @@ impl Distance {
             Some(s) => squares.mean_square_of_slope(s, row),
         })
     }
+}
+
+/// A distance as the third side of a triangle, √(p² + q² + 2 p q cos t): its other sides, each a feature times a weight, a
+/// factor, and the difference of the angles at which it is longest.
+#[derive(Clone, Copy)]
+struct Triangle {
+    sides: [(usize, f64); 2],
+    factor: f64,
+    angles: [usize; 2],
+    turns: f64,
+    longest: f64,
+}
+
+impl Distance {
+    fn triangle(&self) -> Option<Triangle> {
+        let extreme = self.turn.filter(|_| !self.is_inverse)?.0;
+        let factor = self.factor.features().is_empty().then(|| self.factor.value(&[]))?;
+        let (mut squares, mixed) = (monomials(&self.a)?, monomials(&self.b)?);
+        squares.sort_by_key(|(_, features)| features.first().copied());
+        let (&[(first, ref p), (second, ref q)], &[(between, ref pq)]) =
+            (squares.as_slice(), mixed.as_slice())
+        else {
+            return None;
+        };
+        let (&[p, other_p], &[q, other_q], pq) = (p.as_slice(), q.as_slice(), pq.as_slice()) else {
+            return None;
+        };
+        let are_squares = p == other_p && q == other_q && p != q && first > 0.0 && second > 0.0;
+        let weights = [first.sqrt(), second.sqrt()];
+        let all = 2.0 * weights[0] * weights[1];
+        let is_closed = (between.abs() - all).abs() <= 4.0 * f64::EPSILON * all;
+        let is_mixed = pq == [p, q] || pq == [q, p];
+        let longest = if between > 0.0 { extreme } else { extreme + PI / self.turns };
+        (are_squares && is_mixed && is_closed).then_some(Triangle {
+            sides: [(p, weights[0]), (q, weights[1])],
+            factor,
+            angles: self.angles,
+            turns: self.turns,
+            longest,
+        })
+    }
+
+    /// The means over each of two features that are log-uniform between ends and independent, where these are sides of a
+    /// triangle of which the distance is the third, as terms of the other one and the angles.
+    pub(super) fn means_over_lengths(&self, ends: &[Option<(f64, f64)>]) -> Vec<(usize, Term)> {
+        let Some(triangle) = self.triangle() else { return Vec::new() };
+        let [p, q] = triangle.sides;
+        // A side may not be 0 or less.
+        let (Some(of_p), Some(of_q)) = (ends[p.0], ends[q.0]) else { return Vec::new() };
+        let mean = |over: (usize, f64), ends: (f64, f64), of: (usize, f64)| {
+            let term = triangle.mean((over.1 * ends.0, over.1 * ends.1), of);
+            (over.0, term.mirrored_at(self.turn.unwrap_or((0.0, TAU))))
+        };
+        vec![mean(p, of_p, q), mean(q, of_q, p)]
+    }
+}
+
+impl Triangle {
+    /// The mean over one side between two ends, of which the other one is a feature times a weight.
+    fn mean(self, ends: (f64, f64), (side, weight): (usize, f64)) -> Term {
+        let Self { angles, factor, turns, longest, .. } = self;
+        let at = move |row: &[f64]| {
+            let angle = turns * (row[angles[0]] - row[angles[1]] - longest);
+            mean_between(weight * row[side], &Opening::of(angle), ends)
+        };
+        let value = move |row: &[f64]| {
+            let mean = at(row);
+            Estimate::of_size(mean.value, mean.size).times(factor)
+        };
+        let partial = move |along: usize, row: &[f64]| {
+            let mean = at(row);
+            factor
+                * match along {
+                    _ if along == side => weight * mean.per_length,
+                    _ if along == angles[0] => turns * mean.per_angle,
+                    _ if along == angles[1] => -turns * mean.per_angle,
+                    _ => 0.0,
+                }
+        };
+        let mut features = vec![side, angles[0], angles[1]];
+        features.sort_unstable();
+        let shortest = move |along: usize, row: &[f64], found: &mut Vec<f64>| {
+            let Some(own) = angles.iter().position(|&angle| angle == along) else { return };
+            let other = row[angles[1 - own]];
+            // Both angles are within one turn of each other.
+            let most = turns.abs() as i32 + 1;
+            let apart = (-most..=most).map(|k| f64::from(2 * k + 1) * PI / turns + longest);
+            found.extend(apart.map(|apart| if own == 0 { other + apart } else { other - apart }));
+        };
+        Term::estimated(&features, value, partial)
+            .turning(angles)
+            .breaking_where(shortest)
+            .with_cusps()
+    }
+}
+
+/// An expression as a sum of numbers times features, each as often as it is a factor, if it is one.
+fn monomials(tree: &Expression) -> Option<Vec<(f64, Vec<usize>)>> {
+    match tree {
+        Expression::Sum(parts) => {
+            let each: Option<Vec<_>> = parts.iter().map(monomials).collect();
+            Some(each?.concat())
+        }
+        Expression::Difference(pair) => {
+            let [mut all, less] = [monomials(&pair[0])?, monomials(&pair[1])?];
+            all.extend(less.into_iter().map(|(number, features)| (-number, features)));
+            all.retain(|(number, _)| *number != 0.0);
+            Some(all)
+        }
+        _ => Some(vec![monomial(tree)?]),
+    }
+}
+
+fn monomial(tree: &Expression) -> Option<(f64, Vec<usize>)> {
+    match tree {
+        Expression::Number(number) => Some((*number, Vec::new())),
+        Expression::Feature(feature) => Some((1.0, vec![*feature])),
+        Expression::Power(of, 2.0) => {
+            let (number, features) = monomial(of)?;
+            Some((number * number, [&features[..], &features].concat()))
+        }
+        Expression::Product(parts) => {
+            parts.iter().try_fold((1.0, Vec::new()), |(number, mut all), part| {
+                let (own, features) = monomial(part)?;
+                all.extend(features);
+                Some((number * own, all))
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The ends of the features that are log-uniform and independent of all others.
+pub(super) fn lengths(law: &Law) -> Vec<Option<(f64, f64)>> {
+    let is_alone = |feature: usize| law.block_of(feature).0.len() == 1;
+    (0..law.dimension())
+        .map(|feature| {
+            let law = law.marginal(feature);
+            law.log_uniform_ends().filter(|_| is_alone(feature))
+        })
+        .collect()
 }
 
 /// The parts of a distance, compiled.
@@ -280,6 +423,75 @@ mod tests {
                 found.mean_square(None, &row).is_some(),
                 !text.contains("/sqrt") && !text.contains("^-")
             );
+        }
+    }
+
+    const ENDS: (f64, f64) = (0.5, 2.0);
+
+    /// Means over features 2 and 3, both from ½ to 2.
+    fn over_lengths(text: &str) -> Vec<(usize, Term)> {
+        let ends = [None, None, Some(ENDS), Some(ENDS), None];
+        Distance::of(&read(text), [0, 1]).unwrap().means_over_lengths(&ends)
+    }
+
+    #[test]
+    fn means_over_a_length_and_their_slopes_are_integrals() {
+        let row = [0.4, 1.1, 1.3, 0.7];
+        for text in [
+            "sqrt(c^2 + d^2 + 2*c*d*cos(a - b))",
+            "3*sqrt(c^2 + 4*d^2 - 4*c*d*cos(b - a))",
+            "(c*c + d^2 - 2*c*d*sin(2*a - 2*b + 0.3))^0.5/2",
+        ] {
+            let tree = read(text);
+            let means = over_lengths(text);
+            assert_eq!(means.iter().map(|(over, _)| *over).collect::<Vec<_>>(), [2, 3], "{text}");
+            for (over, mean) in means {
+                let over_length = |tree: &Expression| {
+                    let mut at = row;
+                    let [mean] = integrate(&[ENDS.0.ln(), 0.0, ENDS.1.ln()], 0.0, |u| {
+                        at[over] = u.exp();
+                        [Estimate::exact(tree.value(&at))]
+                    });
+                    mean.value / (ENDS.1 / ENDS.0).ln()
+                };
+                let found = mean.estimate(&row);
+                assert!((found.value - over_length(&tree)).abs() <= found.error, "{text}");
+                for s in mean.features() {
+                    let off = mean.partial(*s, &row) - over_length(&tree.partial(*s));
+                    assert!(off.abs() <= 1e-13, "{text}, along {s}: {off}");
+                }
+                assert_eq!(mean.partial(over, &row), 0.0);
+                // Along an angle it breaks where the distance is shortest for sides that are as long as each other.
+                let equal =
+                    if text.contains('4') { [0.4, 1.1, 1.0, 0.5] } else { [0.4, 1.1, 1.0, 1.0] };
+                for angle in [0, 1] {
+                    let mut places = Vec::new();
+                    mean.breaks(angle, &row, &mut places);
+                    let mut at = equal;
+                    assert!(places.len() >= 4);
+                    for place in places {
+                        at[angle] = place;
+                        assert!(tree.value(&at) < 1e-6, "{text}: {at:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_third_side_has_no_mean_over_a_length() {
+        for text in [
+            "sqrt(c^2 + d^2 + c*d*cos(a - b))",
+            "sqrt(1 + c^2 + d^2 + 2*c*d*cos(a - b))",
+            "sqrt(c^2 + d^2 + 2*c*d^2*cos(a - b))",
+            "sqrt(c^2 + d^4 + 2*c*d*cos(a - b))",
+            "c*sqrt(c^2 + d^2 + 2*c*d*cos(a - b))",
+            "1/sqrt(c^2 + d^2 + 2*c*d*cos(a - b))",
+            "sqrt(c^2 + d^2 + 2*c*d*cos(a - b + c))",
+            "sqrt(c^2 + 4 + 4*c*cos(a - b))",
+            "sqrt(4 + c*d*cos(a - b))",
+        ] {
+            assert!(over_lengths(text).is_empty(), "{text}");
         }
     }
 

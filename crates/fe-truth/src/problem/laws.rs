@@ -887,6 +887,17 @@ impl Univariate for Plain {
         }
     }
 
+    fn is_smooth(&self) -> bool {
+        matches!(self, Self::Of(LawFamily::Normal, ..))
+    }
+
+    fn log_uniform_ends(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::Of(LawFamily::LogUniform, [low, high, _], _) => Some((*low, *high)),
+            _ => None,
+        }
+    }
+
     fn panels(&self) -> Vec<f64> {
         match self {
             Self::Of(kind, a, _) => match kind {
@@ -981,6 +992,17 @@ impl Univariate for Plain {
     fn weight(&self, u: f64) -> f64 {
         match self {
             Self::Levels(levels) => levels.weight(u),
+            // As even as it is, asked as often as it is.
+            Self::Of(LawFamily::Uniform, [low, high, _], constant) => {
+                if *low <= u && u <= *high {
+                    constant.exp()
+                } else {
+                    0.0
+                }
+            }
+            Self::Of(LawFamily::LogUniform, [low, high, _], constant) => {
+                if low.ln() <= u && u <= high.ln() { constant.exp() } else { 0.0 }
+            }
             _ => self.ln_weight(self.scale(), u).exp(),
         }
     }

@@ -2,7 +2,9 @@
 
 use super::laws::{LawFamily, Plain};
 use super::pieces::Affine;
-use crate::law::{Block, Crossing, Normal, ParentChild, PiecewiseUniform, Univariate};
+use crate::law::{
+    Block, Crossing, NORMAL_PANELS, Normal, ParentChild, PiecewiseUniform, Univariate,
+};
 
 /// A node that is normal around a weighted value of one parent, which is uniform on pieces and reads nothing.
 pub(super) struct Noisy {
@@ -113,12 +115,24 @@ impl Univariate for Rounded {
         self.law.support()
     }
 
+    /// Of a bell that is not cut those of a normal law, which are fewer.
     fn panels(&self) -> Vec<f64> {
-        self.law.panels()
+        match self.law.normal_coordinate() {
+            Some((mean, sd)) => NORMAL_PANELS.map(|z| mean + z * sd).to_vec(),
+            None => self.law.panels(),
+        }
     }
 
     fn weight(&self, u: f64) -> f64 {
         self.law.weight(u)
+    }
+
+    fn normal_coordinate(&self) -> Option<(f64, f64)> {
+        self.law.normal_coordinate()
+    }
+
+    fn is_smooth(&self) -> bool {
+        self.law.is_smooth()
     }
 
     fn mass(&self, from: f64, to: f64) -> f64 {

@@ -19,11 +19,11 @@ pub(super) fn terms(
     spans: &Arc<[Span]>,
     levels: &[Option<Vec<f64>>],
     heavy: &[bool],
-    whole_turns: &[bool],
+    (whole_turns, lengths): (&[bool], &[Option<(f64, f64)>]),
     rows: &[Vec<f64>],
 ) -> Result<Vec<Term>, String> {
     let fixed = breaks::all_fixed_places(&breaks::surfaces(tree, spans)?, spans);
-    let maker = Maker { spans, levels, fixed: &fixed, heavy, whole_turns, rows };
+    let maker = Maker { spans, levels, fixed: &fixed, heavy, whole_turns, lengths, rows };
     pieces(tree).iter().map(|piece| maker.term(piece, true)).collect()
 }
 
@@ -37,6 +37,8 @@ struct Maker<'a> {
     heavy: &'a [bool],
     /// For each feature, true if it is an angle that may be any, and is told as such.
     whole_turns: &'a [bool],
+    /// For each feature, the ends between which it is log-uniform, where it is and is independent of all others.
+    lengths: &'a [Option<(f64, f64)>],
     /// Rows of the law, on which sizes are taken.
     rows: &'a [Vec<f64>],
 }
@@ -116,7 +118,13 @@ impl Maker<'_> {
             Some(turn) => term.mirrored_at(turn),
             None => term,
         };
-        approached(term).averaging_to(&[first], mean()).averaging_to(&[second], mean())
+        let over_length = |term: Term, (s, mean): (usize, Term)| term.averaging_to(&[s], mean);
+        let term = distance
+            .means_over_lengths(self.lengths)
+            .into_iter()
+            .fold(approached(term), over_length);
+        // Where several serve equally well the last is taken.
+        term.averaging_to(&[first], mean()).averaging_to(&[second], mean())
     }
 
     fn breaking(&self, term: Term, piece: &Expression, surface: &Surface) -> Term {
@@ -139,7 +147,8 @@ impl Maker<'_> {
             return term.breaking_at(*feature, &exact);
         }
         let all_have_density = features.iter().all(|&s| self.levels[s].is_none());
-        let mut term = match surface.affine.as_ref().filter(|_| all_have_density) {
+        let line = surface.affine.as_ref().filter(|_| all_have_density);
+        let mut term = match line {
             Some(affine) => term.breaking_across(&affine.weights, -affine.constant, 0.0),
             None => {
                 let (surface, spans) = (surface.clone(), Arc::clone(self.spans));
@@ -148,7 +157,8 @@ impl Maker<'_> {
                 })
             }
         };
-        for &feature in &features {
+        // Of a line it is known where it meets the points of a law.
+        for &feature in features.iter().filter(|_| line.is_none()) {
             let places = breaks::entrances(surface, feature, self.spans);
             term = term.entering_at(feature, &places);
         }
@@ -343,6 +353,7 @@ mod tests {
                 fixed: &[],
                 heavy: &[],
                 whole_turns: &[],
+                lengths: &[],
                 rows,
             };
             maker.size(&tree)
@@ -374,7 +385,9 @@ mod tests {
         let span = || Span { points: vec![0.0, 1.0], marks: vec![0.0, 1.0] };
         let spans: Arc<[Span]> = Arc::new([span(), span()]);
         let factors = |tree: Expression| -> Vec<usize> {
-            let terms = terms(&tree, &spans, &[None, None], &[false; 2], &[false; 2], &[]).unwrap();
+            let terms =
+                terms(&tree, &spans, &[None, None], &[false; 2], (&[false; 2], &[None; 2]), &[])
+                    .unwrap();
             terms.iter().map(|term| term.factors().len()).collect()
         };
         let (x, y) = (|| feature(0), || feature(1));

@@ -10,13 +10,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::closed_forms::{ClosedForms, InBox, Pointwise};
 use super::feynman_boxes::Boxes;
-use super::triangle::{MeanOverLength, Opening, mean_between, mean_over_angle, third};
 use super::{Family, Parameters, Parts, ScenarioInfo};
 use crate::error::Error;
 use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
 use crate::law::{Law, LogUniform, PiecewiseUniform};
 use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::numeric::triangle::{MeanOverLength, Opening, mean_between, mean_over_angle, third};
 use crate::quantity::Quantity;
 
 pub(super) const FAMILY: Family = Family {

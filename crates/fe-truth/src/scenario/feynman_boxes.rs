@@ -14,10 +14,10 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::closed_forms::Spread;
-use super::triangle::{Opening, mean_between, mean_over_angle, third};
 use crate::numeric::quadrature::{
     Estimate, Piecewise, integrate_between_cusps, integrate_to, within,
 };
+use crate::numeric::triangle::{Opening, mean_between, mean_over_angle, third};
 
 /// Error of a panel that is accepted, relative to the integral of the magnitude: of outer and of inner integrals.
 const TOLERANCE: f64 = 1e-12;

@@ -27,7 +27,6 @@ mod separable;
 mod sin_indicator;
 mod snc;
 mod threshold_linear;
-mod triangle;
 mod uniform_parent;
 
 use std::sync::{Arc, OnceLock};

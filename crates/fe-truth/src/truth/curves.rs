@@ -1,6 +1,6 @@
 //! Truths of one feature of a scenario: closed where it knows a closed form, integrated where it does not.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
 use fe_core::interrupt;
@@ -17,7 +17,7 @@ use crate::quantity::{
     BinTruth, Centring, DifferenceTruth, Evaluation, Quantity, Truth, Weighting,
 };
 use crate::scenario::Scenario;
-use crate::scenario::closed_forms::Pointwise;
+use crate::scenario::closed_forms::{InBox, Pointwise, Spread};
 
 /// An estimate and how it was obtained.
 pub(super) type Known = (Estimate, Evaluation);
@@ -264,18 +264,18 @@ impl Scenario {
     ) -> Result<Vec<DifferenceTruth>, Error> {
         self.begin();
         let on = self.binned(feature, limits)?;
+        // Of a feature that is independent of all others they are the same wherever in the bin it is.
+        let last: Cell<Option<([f64; 2], Moments)>> = Cell::new(None);
+        let is_alone = self.parts.engine.law().block_of(feature).0.len() == 1;
         let bins = on.each_bin(limits, Weighting::Data, |z, from, to| {
-            let known = self.forms().and_then(|forms| {
-                let (mean, variance) = forms.difference(feature, from, to, z)?;
-                let mean = closed(mean, forms.size_of_difference(feature, from, to, z)).0;
-                let mut moments = Moments { mean, variance: closed(variance, 0.0).0 };
-                moments.mean.error += forms.error_of_difference();
-                moments.variance.error += forms.error_of_difference();
-                Some(moments)
-            });
-            known.unwrap_or_else(|| {
-                on.moments(z, Rest::Conditional, LocalQuantity::Difference { feature, from, to })
-            })
+            if let Some((_, moments)) =
+                last.get().filter(|(ends, _)| is_alone && *ends == [from, to])
+            {
+                return moments;
+            }
+            let moments = on.difference(z, from, to);
+            last.set(Some(([from, to], moments)));
+            moments
         })?;
         self.judge_bins(feature, &bins)?;
         let difference = |bin: BinTruth| DifferenceTruth {
@@ -697,6 +697,37 @@ impl OneFeature<'_> {
     fn is_the_same_everywhere(&self, effect: Quantity) -> bool {
         let is_whole = effect != Quantity::HPdp || self.axis == self.law().support();
         is_whole && self.scenario.parts.engine.is_arbitrary(self.feature)
+    }
+
+    /// Mean and variance of the difference of f between two values given that the feature has one.
+    fn difference(&self, z: f64, from: f64, to: f64) -> Moments {
+        let (scenario, feature) = (self.scenario, self.feature);
+        let known = scenario.forms().and_then(|forms| {
+            let (mean, variance) = forms.difference(feature, from, to, z)?;
+            let mean = closed(mean, forms.size_of_difference(feature, from, to, z)).0;
+            let mut moments = Moments { mean, variance: closed(variance, 0.0).0 };
+            moments.mean.error += forms.error_of_difference();
+            moments.variance.error += forms.error_of_difference();
+            Some(moments)
+        });
+        let (rest, local) = (Rest::Conditional, LocalQuantity::Difference { feature, from, to });
+        known.unwrap_or_else(|| match self.variance_of_difference(from, to) {
+            Some(variance) => {
+                Moments { mean: scenario.parts.engine.mean(feature, z, rest, local), variance }
+            }
+            None => self.moments(z, rest, local),
+        })
+    }
+
+    /// The variance of that difference in a region for which the scenario has shorter integrals.
+    fn variance_of_difference(&self, from: f64, to: f64) -> Option<Estimate> {
+        let engine = &self.scenario.parts.engine;
+        let (axis, limits) = (self.axis, [from, to]);
+        let asked =
+            InBox { spread: Spread::Difference(&limits), feature: self.feature, axis, engine };
+        let known =
+            self.scenario.forms().filter(|_| engine.law().is_restricted())?.in_box(&asked)?;
+        Some(known.times(to - from))
     }
 
     /// The mean change of f from the start of the axis.

@@ -2,9 +2,10 @@
 
 use super::curves::{OneFeature, integrated, standard_deviation, truth};
 use crate::error::{Error, number};
+use crate::numeric::quadrature::Estimate;
 use crate::quantity::{HeterogeneityValue, Quantity, Truth};
 use crate::scenario::Scenario;
-use crate::scenario::closed_forms::Pointwise;
+use crate::scenario::closed_forms::{InBox, Pointwise, Spread};
 
 impl Scenario {
     /// A true heterogeneity value of a feature, counted from 0, over an axis; [`HeterogeneityValue::ShapMean`] is over
@@ -46,6 +47,9 @@ impl Scenario {
 
 impl OneFeature<'_> {
     fn heterogeneity(&self, value: HeterogeneityValue) -> Truth {
+        if let Some(known) = self.in_box(value) {
+            return truth(integrated(known));
+        }
         let (lo, hi) = self.axis;
         let mean = |integral: Truth| integral.times(1.0 / (hi - lo));
         let of =
@@ -66,5 +70,27 @@ impl OneFeature<'_> {
             HeterogeneityValue::AleMeanSd => mean(deviation()),
             HeterogeneityValue::ShapMean => truth(integrated(self.mean_shapley_variance())),
         }
+    }
+
+    /// A value in a region for which the scenario has shorter integrals than the general ones.
+    fn in_box(&self, value: HeterogeneityValue) -> Option<Estimate> {
+        let engine = &self.scenario.parts.engine;
+        if !engine.law().is_restricted() {
+            return None;
+        }
+        let (spread, is_mean) = match value {
+            HeterogeneityValue::PdpMean => (Spread::Centred, true),
+            HeterogeneityValue::DpdpMean | HeterogeneityValue::AleMeanRange => {
+                (Spread::Slope, true)
+            }
+            HeterogeneityValue::AleIntegral => (Spread::Slope, false),
+            HeterogeneityValue::AleIntegralSd => (Spread::SlopeRoot, false),
+            HeterogeneityValue::AleMeanSd => (Spread::SlopeRoot, true),
+            HeterogeneityValue::ShapMean => (Spread::Shapley, false),
+            HeterogeneityValue::PdpMeanSd | HeterogeneityValue::DpdpMeanSd => return None,
+        };
+        let asked = InBox { spread, feature: self.feature, axis: self.axis, engine };
+        let known = self.scenario.forms()?.in_box(&asked)?;
+        Some(if is_mean { known.times(1.0 / (self.axis.1 - self.axis.0)) } else { known })
     }
 }

@@ -1,38 +1,37 @@
-//! The third side of a triangle, and its means over the angle and over a length, in closed form: what Feynman's equation
-//! I.29.16 is made of.
+//! The third side of a triangle, and its means over the angle and over a length, in closed form.
 
 use std::f64::consts::PI;
 
 /// The angle between the sides: x3 − x4, seen from where they are opposite.
-pub(super) struct Opening {
+pub(crate) struct Opening {
     /// cos² of half the angle; 0 where the sides are opposite.
-    pub(super) half_cosine2: f64,
-    pub(super) cosine: f64,
-    pub(super) sine: f64,
+    pub(crate) half_cosine2: f64,
+    pub(crate) cosine: f64,
+    pub(crate) sine: f64,
 }
 
 impl Opening {
-    pub(super) fn of(angle: f64) -> Self {
+    pub(crate) fn of(angle: f64) -> Self {
         let (sine, cosine) = angle.sin_cos();
         Self { half_cosine2: (0.5 * angle).cos().powi(2), cosine, sine }
     }
 }
 
 /// Length of the third side, without cancellation where it is short.
-pub(super) fn third(x1: f64, x2: f64, opening: &Opening) -> f64 {
+pub(crate) fn third(x1: f64, x2: f64, opening: &Opening) -> f64 {
     (x1 - x2).hypot(2.0 * (x1 * x2 * opening.half_cosine2).sqrt())
 }
 
 /// The mean of f over the angle, and its derivative along the first length.
-pub(super) struct MeanOverAngle {
-    pub(super) value: f64,
-    pub(super) per_first: f64,
+pub(crate) struct MeanOverAngle {
+    pub(crate) value: f64,
+    pub(crate) per_first: f64,
 }
 
 /// The circumference of an ellipse by the arithmetic-geometric mean: with a = x1 + x2, b = |x1 − x2|
 /// the mean of f is ((a² + b²)/2 − Σ 2^(n−1) c_n²) / agm(a, b), and that of 1/f is 1 / agm(a, b)
 /// (NIST Handbook, 19.8).
-pub(super) fn mean_over_angle(x1: f64, x2: f64) -> MeanOverAngle {
+pub(crate) fn mean_over_angle(x1: f64, x2: f64) -> MeanOverAngle {
     let (sum, difference) = (x1 + x2, (x1 - x2).abs());
     if difference < 1e-300 {
         let value = 2.0 * sum / PI;
@@ -55,17 +54,17 @@ pub(super) fn mean_over_angle(x1: f64, x2: f64) -> MeanOverAngle {
 }
 
 /// The mean of f over the other length, and its derivatives.
-pub(super) struct MeanOverLength {
-    pub(super) value: f64,
-    pub(super) per_length: f64,
-    pub(super) per_angle: f64,
+pub(crate) struct MeanOverLength {
+    pub(crate) value: f64,
+    pub(crate) per_length: f64,
+    pub(crate) per_angle: f64,
     /// Size of what the value is the sum of.
-    pub(super) size: f64,
+    pub(crate) size: f64,
 }
 
 /// The mean over a log-uniform t of R = √(x² + t² + 2xt cos δ), from ∫ R/t dt = R + b ln(t + b + R)
 /// − x ln((x + t cos δ + R) / t) with b = x cos δ.
-pub(super) fn mean_between(x: f64, opening: &Opening, (low, high): (f64, f64)) -> MeanOverLength {
+pub(crate) fn mean_between(x: f64, opening: &Opening, (low, high): (f64, f64)) -> MeanOverLength {
     let [from, to] = [low, high].map(|t| Logarithms::of(x, t, opening));
     let span = (high / low).ln();
     let squeeze = (opening.sine * opening.sine).max(f64::MIN_POSITIVE).ln();
