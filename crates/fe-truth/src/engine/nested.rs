@@ -238,7 +238,7 @@ impl<'a> HeldFeatures<'a> {
     }
 
     /// True if a feature is independent of those held and of others.
-    fn is_independent(&self, feature: usize, others: &[usize]) -> bool {
+    pub(super) fn is_independent(&self, feature: usize, others: &[usize]) -> bool {
         let related = |other: usize| other != feature && self.related(feature, other);
         let held = self.held.iter().filter(|_| self.rest == Rest::Conditional);
         let mut all = others.iter().copied().chain(held.map(|&(held, _)| held));

@@ -404,6 +404,19 @@ impl HeldFeatures<'_> {
         if inside.len() == whole.features().len() {
             return self.mean(index, LocalQuantity::Value);
         }
+        // Over one that is independent of all others and has its whole law the mean is as if it were outside.
+        let as_outside = |&feature: &usize| {
+            let law = &self.engine().whole.law;
+            let tied = |&other: &usize| other != feature && law.related(feature, other);
+            !self.is_held(feature)
+                && law.is_as_declared(feature)
+                && self.law().is_as_declared(feature)
+                && !whole.features().iter().any(tied)
+                && self.is_independent(feature, whole.features())
+        };
+        let inside: Vec<usize> =
+            inside.iter().copied().filter(|feature| !as_outside(feature)).collect();
+        let inside = inside.as_slice();
         let read = self.engine().read_by_coalition(index, inside);
         let free: Vec<usize> = read.into_iter().filter(|&feature| !self.is_held(feature)).collect();
         let integrand = |row: &mut [f64]| self.engine().worth_of(index, inside, row);

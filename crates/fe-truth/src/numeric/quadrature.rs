@@ -454,6 +454,8 @@ const FARTHEST: f64 = 8.5;
 /// the share of short waves beyond which that is no use.
 const HALVINGS: [i32; 2] = [2, 3];
 const HOPELESS: f64 = 1e-5;
+/// Nodes after the most halvings.
+const MOST_NODES: usize = 137;
 /// Powers by which waves fall off from the highest that is looked at, of that by which they do from half its frequency: to
 /// the highest that the nodes show, and to the first that they take for a constant, which has a little more than twice the
 /// frequency, and all that is smooth falls off faster and faster.
@@ -488,7 +490,7 @@ pub(crate) fn over_normal(
 ) -> Option<Estimate> {
     interrupt::check();
     let (mut sum, mut at_ends) = (Estimate::default(), 0.0);
-    let mut values: Vec<f64> = Vec::new();
+    let mut values: Vec<f64> = Vec::with_capacity(MOST_NODES);
     for halving in 0..=HALVINGS[1] {
         for &(z, density) in &LADDER[halving as usize] {
             let value = f(mean + z * sd).times(density);
