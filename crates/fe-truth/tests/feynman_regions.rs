@@ -240,17 +240,26 @@ fn criteria_of_a_region_are_those_of_simulation() {
     }
 }
 
+/// The same where the background is cut as well as where it is not.
 #[test]
 fn curves_of_a_region_vary_as_simulated_ones_do() {
     let [length, angle] = [(1.0, 10.0), (0.0, 2.0)];
-    // An angle with the other one cut takes minutes.
     for (s, x, cut) in [
         (2, 1.1, [length, WHOLE[1], WHOLE[2], WHOLE[3]]),
+        (3, 4.0, [length, WHOLE[1], angle, WHOLE[3]]),
         (1, 2.0, [length, WHOLE[1], WHOLE[2], angle]),
     ] {
-        let (scenario, mut draws) = (given(&cut), Draws::new(cut, 22));
-        let axis = scenario.axis(s);
-        let truth = scenario.curve(Quantity::HPdp, s, &[x], axis, Centring::None).unwrap()[0];
+        let (region_of, mut draws) = (region(&cut), Draws::new(cut, 22));
+        let [there, leaf] = [scenario().within(&region_of), scenario().leaf(&region_of)];
+        let at = |scenario: &Scenario, effect: Quantity| {
+            scenario.curve(effect, s, &[x], scenario.axis(s), Centring::None).unwrap()[0]
+        };
+        let (there, leaf) = (there.unwrap(), leaf.unwrap());
+        let truth = at(&leaf, Quantity::HPdp);
+        let known = at(&there, Quantity::HPdp);
+        let off = (truth.value - known.value).abs();
+        assert!(off <= truth.abs_error + known.abs_error, "{truth:?}, {known:?}");
+        assert!(truth.abs_error < 1e-8, "{truth:?}");
         let mut draw = || {
             let (here, there) = (draws.row(&cut), draws.row(&cut));
             let apart = |x: f64| f(&with(&here, s, x)) - f(&with(&there, s, x));
@@ -260,6 +269,15 @@ fn curves_of_a_region_vary_as_simulated_ones_do() {
         };
         let drawn: Vec<f64> = (0..100_000).map(|_| draw()).collect();
         assert_mean(&drawn, truth.value, &format!("h-pdp of x{} at {x}", s + 1));
+        let rows: Vec<Row> = (0..100_000).map(|_| with(&draws.row(&cut), s, x)).collect();
+        let sides: Vec<f64> = rows.iter().map(f).collect();
+        assert_mean(&sides, at(&leaf, Quantity::Pd).value, &format!("pd of x{}", s + 1));
+        let spread = rows.chunks_exact(2).map(|pair| {
+            let [a, b] = [slope(s, &pair[0]), slope(s, &pair[1])];
+            0.5 * (a - b) * (a - b)
+        });
+        let variance = at(&leaf, Quantity::HDpdp).value;
+        assert_mean(&spread.collect::<Vec<f64>>(), variance, &format!("slopes of x{}", s + 1));
     }
 }
 

@@ -538,8 +538,13 @@ impl Engine {
 
     /// True if no two of features are related, under the law of the background as under that of the rows.
     fn are_independent(&self, features: &[usize]) -> bool {
+        Arc::ptr_eq(&self.measure, &self.whole) && self.are_unrelated(features)
+    }
+
+    /// True if no two of features are related under the law of the rows.
+    fn are_unrelated(&self, features: &[usize]) -> bool {
         let tied = |&a: &usize| features.iter().any(|&b| a != b && self.law().related(a, b));
-        Arc::ptr_eq(&self.measure, &self.whole) && !features.iter().any(tied)
+        !features.iter().any(tied)
     }
 
     /// True if the variance of a local quantity of the terms that read a feature is simulated at each of its values,

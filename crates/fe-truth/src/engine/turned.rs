@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::decomposed::weight;
 use super::nested::{HeldFeatures, about};
 use super::watch::{is_spent, uncounted, within_budget};
-use super::{Engine, LocalQuantity, Rest};
+use super::{Engine, LocalQuantity, Measure, Rest};
 use crate::function::Term;
 use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::{Estimate, integrate_between_cusps, within};
@@ -89,7 +89,7 @@ impl Engine {
             LocalQuantity::Centred { feature, axis } if feature == s => {
                 self.known_turned(|| turned.variance(x, Some(axis), mean))
             }
-            LocalQuantity::Shapley(feature) if feature == s => {
+            LocalQuantity::Shapley(feature) if feature == s && turned.is_whole() => {
                 self.known_turned(|| turned.shapley_variance(x, mean))
             }
             _ => None,
@@ -112,6 +112,7 @@ impl Engine {
     /// A term of two features and two angles, seen from either of the features.
     fn turned_pair(&self, index: usize) -> Option<[Turned<'_>; 2]> {
         let seen = self.terms[index].features().iter().filter_map(|&s| Turned::of(self, index, s));
+        let seen = seen.filter(Turned::is_whole);
         <[Turned<'_>; 2]>::try_from(seen.collect::<Vec<_>>()).ok()
     }
 
@@ -163,10 +164,20 @@ impl<'a> Turned<'a> {
         // A scenario with closed forms has none in a region.
         let is_plain = (engine.watch.is_some() || engine.law().is_restricted())
             && !engine.is_witness()
-            && engine.are_independent(term.features())
+            && engine.are_unrelated(term.features())
             && !engine.has_levels(other)
             && term.factors().is_empty();
         is_plain.then_some(Self { engine, index, term, s, other, angles })
+    }
+
+    /// True if the law of the rows is that of the background, which Shapley values are told by.
+    fn is_whole(&self) -> bool {
+        self.engine.are_independent(self.term.features())
+    }
+
+    /// The law that means are taken over: that of the rows, or the background.
+    fn measure(&self, axis: Option<(f64, f64)>) -> &'a Measure {
+        if axis.is_some() { &self.engine.measure } else { &self.engine.whole }
     }
 
     /// The variance of the term less its mean over an axis, or over the law, which has a mean itself.
@@ -246,7 +257,7 @@ impl<'a> Turned<'a> {
     ) -> Estimate {
         let [first, second] = self.angles;
         let held = held.iter().copied().chain([(first, t), (second, 0.0)]);
-        let held = HeldFeatures::new(self.engine, &self.engine.whole, held, Rest::Marginal);
+        let held = HeldFeatures::new(self.engine, self.measure(axis), held, Rest::Marginal);
         let local = self.centred(axis);
         held.expectation(&[self.other], &[self.term], local, floor, integrand)
     }

@@ -25,9 +25,8 @@ pub(crate) enum Pointwise {
     Accumulated,
 }
 
-/// A question about the effect of a feature in a region.
+/// A feature that is asked about in a region.
 pub(crate) struct InBox<'a> {
-    pub(crate) spread: Spread<'a>,
     pub(crate) feature: usize,
     /// The range of the feature.
     pub(crate) axis: (f64, f64),
@@ -95,7 +94,14 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
     }
 
     /// The spread of an effect among the rows of a law in which features that are independent may be cut to intervals.
-    fn in_box(&self, _: &InBox<'_>) -> Option<Estimate> {
+    fn in_box(&self, spread: Spread<'_>, asked: &InBox<'_>) -> Option<Estimate> {
+        let _ = (spread, asked);
+        None
+    }
+
+    /// A quantity of a feature at x among those rows.
+    fn at_in_box(&self, quantity: Pointwise, x: f64, asked: &InBox<'_>) -> Option<Estimate> {
+        let _ = (quantity, x, asked);
         None
     }
 

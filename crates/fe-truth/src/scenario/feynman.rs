@@ -8,7 +8,7 @@
 use std::f64::consts::{PI, TAU};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::closed_forms::{ClosedForms, InBox, Pointwise};
+use super::closed_forms::{ClosedForms, InBox, Pointwise, Spread};
 use super::feynman_boxes::Boxes;
 use super::{Family, Parameters, Parts, ScenarioInfo};
 use crate::error::Error;
@@ -298,15 +298,23 @@ impl ClosedForms for Forms {
         10.0 * NESTED_FLOOR
     }
 
-    fn in_box(&self, asked: &InBox<'_>) -> Option<Estimate> {
-        let rows = [0, 1, 2, 3].map(|feature| asked.engine.margin(feature).support());
+    fn in_box(&self, spread: Spread<'_>, asked: &InBox<'_>) -> Option<Estimate> {
         let background = [0, 1, 2, 3].map(|feature| asked.engine.whole.margin(feature).support());
-        self.boxes.spread(asked.spread, asked.feature, asked.axis, [rows, background])
+        self.boxes.spread(spread, asked.feature, asked.axis, [rows(asked), background])
+    }
+
+    fn at_in_box(&self, quantity: Pointwise, x: f64, asked: &InBox<'_>) -> Option<Estimate> {
+        self.boxes.at(quantity, (asked.feature, x), asked.axis, rows(asked))
     }
 
     fn variance(&self) -> Option<f64> {
         Some(2.0 * mean_square() - mean_of_all().value.powi(2))
     }
+}
+
+/// Ends of the features that matter among the rows.
+fn rows(asked: &InBox<'_>) -> [(f64, f64); 4] {
+    [0, 1, 2, 3].map(|feature| asked.engine.margin(feature).support())
 }
 
 fn moments_of_difference(s: usize, from: f64, to: f64) -> (f64, f64) {

@@ -13,7 +13,7 @@ use std::f64::consts::{PI, TAU};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::closed_forms::Spread;
+use super::closed_forms::{Pointwise, Spread};
 use crate::numeric::quadrature::{
     Estimate, Piecewise, integrate_between_cusps, integrate_to, within,
 };
@@ -566,6 +566,8 @@ enum Mean {
     Difference2(u64),
     /// Of Shapley values of the angle, but for what depends on the lengths alone.
     Shapley,
+    /// Of f times its mean over the angle.
+    TimesMean,
 }
 
 /// Criteria along an angle, given the other one, which is uniform on a window, and lengths.
@@ -606,6 +608,13 @@ impl AlongAngle<'_> {
                 }),
                 Mean::Difference2(apart) => self.squares_of_differences(f64::from_bits(apart)),
                 Mean::Shapley => Even::of(PI, |way| self.shapley_at(-way)[0]),
+                Mean::TimesMean => Even::of(PI, |way| {
+                    let opening = opening(way);
+                    lengths.mean(2, |v| {
+                        let mean = mean_over_angle(1.0, v.exp()).value;
+                        [Estimate::exact(side(v, &opening) * mean)]
+                    })[0]
+                }),
             })
         })
     }
@@ -652,14 +661,62 @@ impl AlongAngle<'_> {
         mean_and_variance(moments.map(|total| total.times(scale)), centre)[1]
     }
 
+    /// A quantity at a value of the angle; a curve less its mean over an axis where this is a whole turn, over which all
+    /// curves of the same lengths have the same.
+    fn at(&self, quantity: Pointwise, x: f64, axis: Ends) -> Option<Estimate> {
+        match quantity {
+            Pointwise::Pd | Pointwise::Mplot => Some(self.over_window(&self.curve(Mean::Side), x)),
+            Pointwise::Dpd | Pointwise::Mu => Some(self.mean_slope(x)),
+            Pointwise::HDpdp | Pointwise::Sigma2 => Some(self.variance_of_slope(x)),
+            Pointwise::HPdp if is_whole(axis) => Some(self.centred_at(x)),
+            _ => None,
+        }
+    }
+
+    fn mean_slope(&self, x: f64) -> Estimate {
+        if is_whole(self.window) {
+            return Estimate::default();
+        }
+        let (side, (from, to)) = (self.curve(Mean::Side), self.window);
+        let [near, far] = [from, to].map(|end| side.at(x - end).doubted(ROUNDING));
+        near.minus(far).times(1.0 / (to - from))
+    }
+
+    fn variance_of_slope(&self, x: f64) -> Estimate {
+        let square = self.over_window(&self.curve(Mean::Slope2), x);
+        let mean = self.mean_slope(x);
+        square.minus(mean.product(mean))
+    }
+
+    /// The variance of curves less their means over a whole turn: of f² the mean is known, that of the square of the mean does
+    /// not depend on the angle, and that of both together is a curve of the difference of the angles.
+    fn centred_at(&self, x: f64) -> Estimate {
+        if is_whole(self.window) {
+            return self.squares_on_turn();
+        }
+        let [first, second] = self.lengths.0.map(|length| length.moment(1));
+        let (from, to) = self.window;
+        let half = 0.5 * (to - from);
+        let cosine = half.sin() / half * (x - 0.5 * (from + to)).cos();
+        let square =
+            self.lengths.mean_square().plus(Estimate::exact(2.0 * first * second * cosine));
+        let both = self.over_window(&self.curve(Mean::TimesMean), x);
+        let side = self.curve(Mean::Side);
+        let mean = self.over_window(&side, x).minus(side.mean(0.0, TAU));
+        let squares = square.minus(both.times(2.0)).plus(self.lengths.mean_square_over_angle());
+        squares.minus(mean.product(mean))
+    }
+
+    /// The mean square of the side less its mean over the angle.
+    fn squares_on_turn(&self) -> Estimate {
+        self.boxes.squares.of((self.lengths.bits(), [0; 4]), || {
+            self.lengths.mean_square().minus(self.lengths.mean_square_over_angle())
+        })
+    }
+
     /// The integral over an axis of the variance of curves less their means over it.
     fn centred(&self, axis: Ends) -> Estimate {
-        let squares = match is_whole(axis) {
-            true => self.boxes.squares.of((self.lengths.bits(), [0; 4]), || {
-                self.lengths.mean_square().minus(self.lengths.mean_square_over_angle())
-            }),
-            false => self.squares_on(axis),
-        };
+        let squares = if is_whole(axis) { self.squares_on_turn() } else { self.squares_on(axis) };
         squares.minus(self.variance_of_means(Mean::Side, axis)).times(axis.1 - axis.0)
     }
 
@@ -690,16 +747,11 @@ impl AlongAngle<'_> {
 
     /// The integral over an axis of the variance of slopes, or of its root.
     fn slope(&self, axis: Ends, of: impl Fn(Estimate) -> Estimate) -> Estimate {
-        let squares = self.curve(Mean::Slope2);
         if is_whole(self.window) {
-            return of(squares.mean(0.0, TAU)).times(axis.1 - axis.0);
+            return of(self.curve(Mean::Slope2).mean(0.0, TAU)).times(axis.1 - axis.0);
         }
-        let (side, (from, to)) = (self.curve(Mean::Side), self.window);
         integrate_between_cusps(TOLERANCE, &Self::opposite(self.window, axis), 0.0, |x| {
-            let square = self.over_window(&squares, x);
-            let [near, far] = [from, to].map(|end| side.at(x - end).doubted(ROUNDING));
-            let mean = near.minus(far).times(1.0 / (to - from));
-            [of(square.minus(mean.product(mean)))]
+            [of(self.variance_of_slope(x))]
         })[0]
     }
 
@@ -796,15 +848,35 @@ impl Boxes {
                 self.along_length(&along, spread, (s, axis), whole.as_deref())
             }
             2 | 3 => {
-                // The lengths may change places.
-                let swap = |[a, b]: [Ends; 2]| [b, a];
                 let (own, all) = ([rows[0], rows[1]], [background[0], background[1]]);
                 let is_ordered = own[0] <= own[1];
-                let [own, all] = [own, all].map(|pair| if is_ordered { pair } else { swap(pair) });
+                let [own, all] = [own, all].map(|pair| ordered(pair, is_ordered));
                 let whole = is_known.then(|| self.whole(all));
                 let (lengths, window) = (Lengths::new(own), rows[5 - s]);
                 AlongAngle { lengths, window, boxes: self, whole: whole.as_deref() }
                     .spread(spread, axis)
+            }
+            _ => None,
+        }
+    }
+
+    /// A quantity of an angle at a value, or of slopes along a length their variance.
+    pub(super) fn at(
+        &self,
+        quantity: Pointwise,
+        (s, x): (usize, f64),
+        axis: Ends,
+        rows: [Ends; 4],
+    ) -> Option<Estimate> {
+        match s {
+            0 | 1 if matches!(quantity, Pointwise::HDpdp | Pointwise::Sigma2) => {
+                let (other, turn) = (Length::new(rows[1 - s]), Turn::new([rows[2], rows[3]]));
+                Some(AlongLength { other, turn }.variance_of_slope(x))
+            }
+            2 | 3 => {
+                let lengths = Lengths::new(ordered([rows[0], rows[1]], rows[0] <= rows[1]));
+                AlongAngle { lengths, window: rows[5 - s], boxes: self, whole: None }
+                    .at(quantity, x, axis)
             }
             _ => None,
         }
@@ -842,6 +914,11 @@ impl Boxes {
             }
         })
     }
+}
+
+/// Lengths, which may change places.
+fn ordered([first, second]: [Ends; 2], is_ordered: bool) -> [Ends; 2] {
+    if is_ordered { [first, second] } else { [second, first] }
 }
 
 /// A number for each spread.

@@ -41,7 +41,7 @@ use crate::function::{Function, Native};
 use crate::law::region::{Condition, Region};
 use crate::law::{Law, Univariate};
 use crate::numeric::quadrature::Estimate;
-use closed_forms::{ClosedForms, InBox, Pointwise};
+use closed_forms::{ClosedForms, InBox, Pointwise, Spread};
 use parameters::Parameters;
 use published::Limit;
 
@@ -180,8 +180,12 @@ impl ClosedForms for InBoxes {
         None
     }
 
-    fn in_box(&self, asked: &InBox<'_>) -> Option<Estimate> {
-        self.0.in_box(asked)
+    fn in_box(&self, spread: Spread<'_>, asked: &InBox<'_>) -> Option<Estimate> {
+        self.0.in_box(spread, asked)
+    }
+
+    fn at_in_box(&self, quantity: Pointwise, x: f64, asked: &InBox<'_>) -> Option<Estimate> {
+        self.0.at_in_box(quantity, x, asked)
     }
 }
 

@@ -629,6 +629,9 @@ impl OneFeature<'_> {
         if let Some(estimate) = self.shorter(effect_of(quantity), x) {
             return integrated(estimate);
         }
+        if let Some(estimate) = self.at_in_box(quantity, x) {
+            return integrated(estimate);
+        }
         let (engine, s) = (&self.scenario.parts.engine, self.feature);
         if let Some((rest, local)) = self.local(quantity) {
             return integrated(self.moments(x, rest, local).variance);
@@ -721,13 +724,21 @@ impl OneFeature<'_> {
 
     /// The variance of that difference in a region for which the scenario has shorter integrals.
     fn variance_of_difference(&self, from: f64, to: f64) -> Option<Estimate> {
-        let engine = &self.scenario.parts.engine;
-        let (axis, limits) = (self.axis, [from, to]);
-        let asked =
-            InBox { spread: Spread::Difference(&limits), feature: self.feature, axis, engine };
-        let known =
-            self.scenario.forms().filter(|_| engine.law().is_restricted())?.in_box(&asked)?;
+        let asked = self.asked_in_box()?;
+        let known = self.scenario.forms()?.in_box(Spread::Difference(&[from, to]), &asked)?;
         Some(known.times(to - from))
+    }
+
+    /// The feature as one that is asked about in a region, if the scenario is in one.
+    pub(super) fn asked_in_box(&self) -> Option<InBox<'_>> {
+        let engine = &self.scenario.parts.engine;
+        let asked = InBox { feature: self.feature, axis: self.axis, engine };
+        engine.law().is_restricted().then_some(asked)
+    }
+
+    fn at_in_box(&self, quantity: Pointwise, x: f64) -> Option<Estimate> {
+        let asked = self.asked_in_box()?;
+        self.scenario.forms()?.at_in_box(quantity, x, &asked)
     }
 
     /// The mean change of f from the start of the axis.
@@ -735,6 +746,10 @@ impl OneFeature<'_> {
         let (feature, from) = (self.feature, self.axis.0);
         if x == from || self.scenario.parts.engine.is_arbitrary(feature) {
             return Estimate::default();
+        }
+        let known = |x: f64| self.at_in_box(Pointwise::Pd, x);
+        if let (Some(here), Some(start)) = (known(x), known(from)) {
+            return here.minus(start);
         }
         let local = LocalQuantity::Difference { feature, from, to: x };
         self.scenario.parts.engine.mean(feature, x, Rest::Marginal, local)

@@ -5,7 +5,7 @@ use crate::error::{Error, number};
 use crate::numeric::quadrature::Estimate;
 use crate::quantity::{HeterogeneityValue, Quantity, Truth};
 use crate::scenario::Scenario;
-use crate::scenario::closed_forms::{InBox, Pointwise, Spread};
+use crate::scenario::closed_forms::{Pointwise, Spread};
 
 impl Scenario {
     /// A true heterogeneity value of a feature, counted from 0, over an axis; [`HeterogeneityValue::ShapMean`] is over
@@ -74,10 +74,7 @@ impl OneFeature<'_> {
 
     /// A value in a region for which the scenario has shorter integrals than the general ones.
     fn in_box(&self, value: HeterogeneityValue) -> Option<Estimate> {
-        let engine = &self.scenario.parts.engine;
-        if !engine.law().is_restricted() {
-            return None;
-        }
+        let asked = self.asked_in_box()?;
         let (spread, is_mean) = match value {
             HeterogeneityValue::PdpMean => (Spread::Centred, true),
             HeterogeneityValue::DpdpMean | HeterogeneityValue::AleMeanRange => {
@@ -89,8 +86,7 @@ impl OneFeature<'_> {
             HeterogeneityValue::ShapMean => (Spread::Shapley, false),
             HeterogeneityValue::PdpMeanSd | HeterogeneityValue::DpdpMeanSd => return None,
         };
-        let asked = InBox { spread, feature: self.feature, axis: self.axis, engine };
-        let known = self.scenario.forms()?.in_box(&asked)?;
+        let known = self.scenario.forms()?.in_box(spread, &asked)?;
         Some(if is_mean { known.times(1.0 / (self.axis.1 - self.axis.0)) } else { known })
     }
 }

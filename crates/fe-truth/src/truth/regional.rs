@@ -248,8 +248,8 @@ impl<'a> Heterogeneity<'a> {
             let (low, high) = engine.margin(s).support();
             limits.iter().all(|limit| (low..=high).contains(limit)).then_some(())?;
         }
-        let asked = InBox { spread: self.spread(), feature: s, axis, engine };
-        let value = scenario.forms()?.in_box(&asked)?;
+        let asked = InBox { feature: s, axis, engine };
+        let value = scenario.forms()?.in_box(self.spread(), &asked)?;
         Some(match self {
             Self::PdpMean | Self::DpdpMean => value.times(1.0 / (axis.1 - axis.0)),
             _ => value,
