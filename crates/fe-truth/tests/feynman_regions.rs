@@ -259,6 +259,12 @@ fn curves_of_a_region_vary_as_simulated_ones_do() {
         let known = at(&there, Quantity::HPdp);
         let off = (truth.value - known.value).abs();
         assert!(off <= truth.abs_error + known.abs_error, "{truth:?}, {known:?}");
+        // All but the whole axis is as good as the whole.
+        let (lo, hi) = scenario().axis(s);
+        let part = (lo + 1e-9, hi - 1e-9);
+        let close = leaf.curve(Quantity::HPdp, s, &[x], part, Centring::None).unwrap()[0];
+        let off = (truth.value - close.value).abs();
+        assert!(off <= 1e-7 && close.abs_error < 1e-8, "{truth:?}, {close:?}");
         assert!(truth.abs_error < 1e-8, "{truth:?}");
         let mut draw = || {
             let (here, there) = (draws.row(&cut), draws.row(&cut));

@@ -661,15 +661,15 @@ impl AlongAngle<'_> {
         mean_and_variance(moments.map(|total| total.times(scale)), centre)[1]
     }
 
-    /// A quantity at a value of the angle; a curve less its mean over an axis where this is a whole turn, over which all
-    /// curves of the same lengths have the same.
+    /// A quantity at a value of the angle.
     fn at(&self, quantity: Pointwise, x: f64, axis: Ends) -> Option<Estimate> {
         match quantity {
             Pointwise::Pd | Pointwise::Mplot => Some(self.over_window(&self.curve(Mean::Side), x)),
             Pointwise::Dpd | Pointwise::Mu => Some(self.mean_slope(x)),
             Pointwise::HDpdp | Pointwise::Sigma2 => Some(self.variance_of_slope(x)),
             Pointwise::HPdp if is_whole(axis) => Some(self.centred_at(x)),
-            _ => None,
+            Pointwise::HPdp => Some(self.centred_on(axis, x)),
+            Pointwise::Accumulated => None,
         }
     }
 
@@ -705,6 +705,28 @@ impl AlongAngle<'_> {
         let mean = self.over_window(&side, x).minus(side.mean(0.0, TAU));
         let squares = square.minus(both.times(2.0)).plus(self.lengths.mean_square_over_angle());
         squares.minus(mean.product(mean))
+    }
+
+    /// The variance of curves less their means over part of a turn, which depend on the other angle as well.
+    fn centred_on(&self, axis: Ends, x: f64) -> Estimate {
+        let (from, to) = self.window;
+        let places = [Self::opposite(axis, self.window), Self::opposite((x, x), self.window)];
+        let points = within(&places.concat(), from, to);
+        let squares = self.lengths.mean(2, |v| {
+            let curve = Even::of(PI, |way| Estimate::exact(side(v, &opening(way))));
+            let square = integrate_between_cusps(INNER, &points, 0.0, |other| {
+                let mean = curve.mean(axis.0 - other, axis.1 - other);
+                [curve.at(x - other).minus(mean).squared_from(0.0)]
+            });
+            square.map(|total| total.times(1.0 / (to - from)))
+        });
+        let side = self.curve(Mean::Side);
+        let on_axis =
+            integrate_between_cusps(INNER, &Self::opposite(self.window, axis), 0.0, |x| {
+                [self.over_window(&side, x)]
+            });
+        let mean = self.over_window(&side, x).minus(on_axis[0].times(1.0 / (axis.1 - axis.0)));
+        squares[0].minus(mean.product(mean))
     }
 
     /// The mean square of the side less its mean over the angle.
