@@ -82,7 +82,7 @@ pub(super) fn engine(
     let turns = if is_witness { vec![false; law.dimension()] } else { whole_turns(&law) };
     let lengths = lengths(&law);
     let rows = law.spread(ROWS);
-    let terms = terms(tree, &spans.into(), &levels, &heavy, (&turns, &lengths), &rows)?;
+    let terms = terms(tree, &spans.into(), &levels, &heavy, &turns, &lengths, &rows)?;
     let watch = Watch::new(MOST_AT_ONCE, is_witness, names);
     Ok(Engine::new(law, terms).watched(Arc::new(watch)))
 }

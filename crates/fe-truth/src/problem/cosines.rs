@@ -16,6 +16,9 @@ use crate::numeric::triangle::{Opening, mean_between};
 /// at some angles.
 const ROUNDING: f64 = 1e-12;
 
+/// The ends between which a feature is log-uniform, where it is and is independent of all others.
+pub(super) type Ends = Option<(f64, f64)>;
+
 /// A factor times √(a + b cos t) or its inverse, t a whole multiple of the difference of two angles, of which the factor, a
 /// and b do not depend.
 #[derive(Debug)]
@@ -169,7 +172,7 @@ impl Distance {
 
     /// The means over each of two features that are log-uniform between ends and independent, where these are sides of a
     /// triangle of which the distance is the third, as terms of the other one and the angles.
-    pub(super) fn means_over_lengths(&self, ends: &[Option<(f64, f64)>]) -> Vec<(usize, Term)> {
+    pub(super) fn means_over_lengths(&self, ends: &[Ends]) -> Vec<(usize, Term)> {
         let Some(triangle) = self.triangle() else { return Vec::new() };
         let [p, q] = triangle.sides;
         // A side may not be 0 or less.
@@ -258,7 +261,7 @@ fn monomial(tree: &Expression) -> Option<(f64, Vec<usize>)> {
 }
 
 /// The ends of the features that are log-uniform and independent of all others.
-pub(super) fn lengths(law: &Law) -> Vec<Option<(f64, f64)>> {
+pub(super) fn lengths(law: &Law) -> Vec<Ends> {
     let is_alone = |feature: usize| law.block_of(feature).0.len() == 1;
     (0..law.dimension())
         .map(|feature| {

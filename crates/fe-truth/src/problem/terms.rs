@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::breaks::{self, Span, Surface};
-use super::cosines::Distance;
+use super::cosines::{Distance, Ends};
 use super::pieces::{factors, is_affine_in, pieces};
 use super::program::Scalar;
 use super::turning;
@@ -19,7 +19,8 @@ pub(super) fn terms(
     spans: &Arc<[Span]>,
     levels: &[Option<Vec<f64>>],
     heavy: &[bool],
-    (whole_turns, lengths): (&[bool], &[Option<(f64, f64)>]),
+    whole_turns: &[bool],
+    lengths: &[Ends],
     rows: &[Vec<f64>],
 ) -> Result<Vec<Term>, String> {
     let fixed = breaks::all_fixed_places(&breaks::surfaces(tree, spans)?, spans);
@@ -38,7 +39,7 @@ struct Maker<'a> {
     /// For each feature, true if it is an angle that may be any, and is told as such.
     whole_turns: &'a [bool],
     /// For each feature, the ends between which it is log-uniform, where it is and is independent of all others.
-    lengths: &'a [Option<(f64, f64)>],
+    lengths: &'a [Ends],
     /// Rows of the law, on which sizes are taken.
     rows: &'a [Vec<f64>],
 }
@@ -386,7 +387,7 @@ mod tests {
         let spans: Arc<[Span]> = Arc::new([span(), span()]);
         let factors = |tree: Expression| -> Vec<usize> {
             let terms =
-                terms(&tree, &spans, &[None, None], &[false; 2], (&[false; 2], &[None; 2]), &[])
+                terms(&tree, &spans, &[None, None], &[false; 2], &[false; 2], &[None; 2], &[])
                     .unwrap();
             terms.iter().map(|term| term.factors().len()).collect()
         };

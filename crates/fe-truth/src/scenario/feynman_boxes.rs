@@ -567,7 +567,7 @@ enum Mean {
     /// Of Shapley values of the angle, but for what depends on the lengths alone.
     Shapley,
     /// Of f times its mean over the angle.
-    TimesMean,
+    Product,
 }
 
 /// Criteria along an angle, given the other one, which is uniform on a window, and lengths.
@@ -608,7 +608,7 @@ impl AlongAngle<'_> {
                 }),
                 Mean::Difference2(apart) => self.squares_of_differences(f64::from_bits(apart)),
                 Mean::Shapley => Even::of(PI, |way| self.shapley_at(-way)[0]),
-                Mean::TimesMean => Even::of(PI, |way| {
+                Mean::Product => Even::of(PI, |way| {
                     let opening = opening(way);
                     lengths.mean(2, |v| {
                         let mean = mean_over_angle(1.0, v.exp()).value;
@@ -700,7 +700,7 @@ impl AlongAngle<'_> {
         let cosine = half.sin() / half * (x - 0.5 * (from + to)).cos();
         let square =
             self.lengths.mean_square().plus(Estimate::exact(2.0 * first * second * cosine));
-        let both = self.over_window(&self.curve(Mean::TimesMean), x);
+        let both = self.over_window(&self.curve(Mean::Product), x);
         let side = self.curve(Mean::Side);
         let mean = self.over_window(&side, x).minus(side.mean(0.0, TAU));
         let squares = square.minus(both.times(2.0)).plus(self.lengths.mean_square_over_angle());
