@@ -395,7 +395,12 @@ impl HeldFeatures<'_> {
         };
         let most = engine.watch.as_ref().map(|watch| watch.limit(MOST_OF_SHAPLEY));
         let known = most.map_or_else(|| Some(all()), |most| within_budget(most, all));
-        known.filter(|mean| !mean.simulated && mean.value.is_finite())
+        let known = known.filter(|mean| !mean.simulated && mean.value.is_finite());
+        if known.is_none() {
+            // What was refused on the way is no reason: there is another one.
+            drop(Watch::reason());
+        }
+        known
     }
 
     /// The mean over the law of the rows of what a coalition of features is worth, for the Shapley value of one.
