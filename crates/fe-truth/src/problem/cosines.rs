@@ -161,12 +161,13 @@ impl Distance {
         let is_closed = (between.abs() - all).abs() <= 4.0 * f64::EPSILON * all;
         let is_mixed = pq == [p, q] || pq == [q, p];
         let longest = if between > 0.0 { extreme } else { extreme + PI / self.turns };
+        let period = TAU / self.turns.abs();
         (are_squares && is_mixed && is_closed).then_some(Triangle {
             sides: [(p, weights[0]), (q, weights[1])],
             factor,
             angles: self.angles,
             turns: self.turns,
-            longest,
+            longest: longest - period * (longest / period).round(),
         })
     }
 
@@ -212,8 +213,8 @@ impl Triangle {
         let shortest = move |along: usize, row: &[f64], found: &mut Vec<f64>| {
             let Some(own) = angles.iter().position(|&angle| angle == along) else { return };
             let other = row[angles[1 - own]];
-            // Both angles are within one turn of each other.
-            let most = turns.abs() as i32 + 1;
+            // Enough where the ranges of both, a turn long each, are less than two turns apart; a cusp elsewhere is found.
+            let most = 2 * turns.abs() as i32 + 1;
             let apart = (-most..=most).map(|k| f64::from(2 * k + 1) * PI / turns + longest);
             found.extend(apart.map(|apart| if own == 0 { other + apart } else { other - apart }));
         };

@@ -992,7 +992,7 @@ impl Univariate for Plain {
     fn weight(&self, u: f64) -> f64 {
         match self {
             Self::Levels(levels) => levels.weight(u),
-            // As even as it is, asked as often as it is.
+            // Asked at each node, and the same at all.
             Self::Of(LawFamily::Uniform, [low, high, _], constant) => {
                 if *low <= u && u <= *high {
                     constant.exp()

@@ -694,15 +694,10 @@ impl AlongAngle<'_> {
         if is_whole(self.window) {
             return self.squares_on_turn();
         }
-        let [first, second] = self.lengths.0.map(|length| length.moment(1));
-        let (from, to) = self.window;
-        let half = 0.5 * (to - from);
-        let cosine = half.sin() / half * (x - 0.5 * (from + to)).cos();
-        let square =
-            self.lengths.mean_square().plus(Estimate::exact(2.0 * first * second * cosine));
         let both = self.over_window(&self.curve(Mean::Product), x);
         let side = self.curve(Mean::Side);
         let mean = self.over_window(&side, x).minus(side.mean(0.0, TAU));
+        let square = self.mean_square_on((x, x));
         let squares = square.minus(both.times(2.0)).plus(self.lengths.mean_square_over_angle());
         squares.minus(mean.product(mean))
     }
@@ -742,18 +737,22 @@ impl AlongAngle<'_> {
         squares.minus(self.variance_of_means(Mean::Side, axis)).times(axis.1 - axis.0)
     }
 
-    /// The mean square of the side on part of a turn less that of its mean over this, which all other features tell of.
-    fn squares_on(&self, axis: Ends) -> Estimate {
+    /// The mean square of the side on part of a turn, which may be one place.
+    fn mean_square_on(&self, axis: Ends) -> Estimate {
         let [first, second] = self.lengths.0.map(|length| length.moment(1));
         let middle = |(from, to): Ends| 0.5 * (from + to);
         let narrowed = |(from, to): Ends| {
             let half = 0.5 * (to - from);
-            half.sin() / half
+            if half == 0.0 { 1.0 } else { half.sin() / half }
         };
         let cosine = (middle(axis) - middle(self.window)).cos();
         let cosine = narrowed(axis) * narrowed(self.window) * cosine;
-        let squares =
-            self.lengths.mean_square().plus(Estimate::exact(2.0 * first * second * cosine));
+        self.lengths.mean_square().plus(Estimate::exact(2.0 * first * second * cosine))
+    }
+
+    /// The mean square of the side on part of a turn less that of its mean over this, which all other features tell of.
+    fn squares_on(&self, axis: Ends) -> Estimate {
+        let squares = self.mean_square_on(axis);
         let (from, to) = self.window;
         let points = Self::opposite(axis, self.window);
         let of_means = self.lengths.mean(2, |v| {

@@ -266,7 +266,7 @@ impl Scenario {
         let on = self.binned(feature, limits)?;
         // Of a feature that is independent of all others they are the same wherever in the bin it is.
         let last: Cell<Option<([f64; 2], Moments)>> = Cell::new(None);
-        let is_alone = self.parts.engine.law().block_of(feature).0.len() == 1;
+        let is_alone = self.is_independent(feature);
         let bins = on.each_bin(limits, Weighting::Data, |z, from, to| {
             if let Some((_, moments)) =
                 last.get().filter(|(ends, _)| is_alone && *ends == [from, to])
