@@ -30,6 +30,8 @@ pub(crate) struct Line {
     pub(crate) level: f64,
     /// By how much the term jumps as the weighted sum rises through the level.
     pub(crate) jump: f64,
+    /// True if the term is smooth there, beside a narrow hill of it.
+    pub(crate) is_smooth: bool,
 }
 
 impl Line {
@@ -69,6 +71,8 @@ pub(crate) struct Term {
     value: Value,
     partial: Partial,
     breaks: Breaks,
+    /// Places beside narrow hills.
+    hills: Breaks,
     /// Size of what rounding of a value is relative to, where that is not the value.
     size: f64,
     lines: Vec<Line>,
@@ -106,6 +110,7 @@ impl Term {
             value: Box::new(value),
             partial: Box::new(partial),
             breaks: Box::new(|_, _, _| ()),
+            hills: Box::new(|_, _, _| ()),
             size: 0.0,
             lines: Vec::new(),
             averages: Vec::new(),
@@ -192,10 +197,41 @@ impl Term {
             &[(feature, weight)] => self.breaking_at(feature, &[level / weight]),
             _ => {
                 let mut lines = self.lines;
-                lines.push(Line { weights, level, jump });
+                lines.push(Line { weights, level, jump, is_smooth: false });
                 Self { lines, ..self }
             }
         }
+    }
+
+    /// Declares that the term, smooth as it is, has a narrow hill beside the line on which a weighted sum of features, none of
+    /// weight 0, has a level; of one feature that is a fixed place.
+    pub(crate) fn narrow_across(mut self, weights: &[(usize, f64)], level: f64) -> Self {
+        if let &[(feature, weight)] = weights {
+            let place = level / weight;
+            return self.narrow_where(move |along, _, found| {
+                found.extend((along == feature).then_some(place));
+            });
+        }
+        self.lines.push(Line { weights: weights.to_vec(), level, jump: 0.0, is_smooth: true });
+        self
+    }
+
+    /// Declares places along a feature beside narrow hills of the term, from the others.
+    pub(crate) fn narrow_where(
+        self,
+        places: impl Fn(usize, &[f64], &mut Vec<f64>) + Send + Sync + 'static,
+    ) -> Self {
+        let before = self.hills;
+        let hills: Breaks = Box::new(move |along, row, found| {
+            before(along, row, found);
+            places(along, row, found);
+        });
+        Self { hills, ..self }
+    }
+
+    /// Declares that hills of the term lie elsewhere for other values of the others.
+    pub(crate) fn wandering(self) -> Self {
+        Self { wanders: true, ..self }
     }
 
     /// Declares that rounding of the value is relative to a size, because summands cancel.
@@ -349,8 +385,9 @@ impl Term {
     pub(crate) fn is_smooth(&self) -> bool {
         let unknown = vec![f64::NAN; self.features.iter().max().map_or(0, |last| last + 1)];
         let mut found = Vec::new();
-        self.features.iter().for_each(|&s| self.breaks(s, &unknown, &mut found));
-        found.is_empty() && self.breaks_at_fixed_places()
+        self.features.iter().for_each(|&s| self.corners(s, &unknown, &mut found));
+        let lines = self.lines.iter().all(|line| line.is_smooth);
+        found.is_empty() && lines && self.moving.is_empty() && !self.wanders
     }
 
     pub(crate) fn partial(&self, feature: usize, row: &[f64]) -> f64 {
@@ -359,9 +396,19 @@ impl Term {
 
     /// Adds the places along a feature where the term is not smooth, given the other features of
     /// the row. A feature that is not known yet is NaN; places that depend on it are left out.
-    pub(crate) fn breaks(&self, along: usize, row: &[f64], found: &mut Vec<f64>) {
+    pub(crate) fn corners(&self, along: usize, row: &[f64], found: &mut Vec<f64>) {
         (self.breaks)(along, row, found);
-        found.extend(self.lines.iter().filter_map(|line| line.place(along, row)));
+        let lines = self.lines.iter().filter(|line| !line.is_smooth);
+        found.extend(lines.filter_map(|line| line.place(along, row)));
+    }
+
+    /// Adds the places along a feature at which integrals of the term are divided: those of [`Self::corners`] and those
+    /// beside narrow hills.
+    pub(crate) fn breaks(&self, along: usize, row: &[f64], found: &mut Vec<f64>) {
+        self.corners(along, row, found);
+        (self.hills)(along, row, found);
+        let lines = self.lines.iter().filter(|line| line.is_smooth);
+        found.extend(lines.filter_map(|line| line.place(along, row)));
     }
 }
 

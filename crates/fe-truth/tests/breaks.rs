@@ -1,6 +1,8 @@
 //! Functions that jump or have kinks at places that move with other features, against known answers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::f64::consts::PI;
+
 use fe_truth::{Centring, Quantity, Scenario, Truth, problem};
 
 /// A function of features that are uniform on (0, 1).
@@ -136,4 +138,60 @@ fn kinks_on_curves() {
     assert_known("max(x1*x2, 0.25)", mean, &pd);
     let other = |x: f64| 0.5 * x + c - pd(x);
     assert_known("min(x1*x2, 0.25)", 0.25 + c - mean, &other);
+}
+
+/// Hills so narrow that nodes beside them tell nothing of them, with what is known of each integral.
+#[test]
+fn narrow_hills_are_seen() {
+    let root = PI.sqrt();
+    for (hill, area) in [
+        ("exp(-1e6*(x2 - 0.3217)^2)", 1e-3 * root),
+        ("exp(-1e12*(x2 - 0.3217)^2)", 1e-6 * root),
+        ("1/cosh(1e5*(x2 - 0.3217))", 1e-5 * PI),
+        ("exp(-1e7*abs(x2 - 0.3217))", 2e-7),
+        ("1/(1 + 1e12*(x2 - 0.5)^2)", 2e-6 * 5e5_f64.atan()),
+    ] {
+        assert_known(&format!("x1*{hill}"), 0.5 * area, &|x| x * area);
+    }
+}
+
+/// ∫∫ exp(−c² (x1 − x2)²) = √π erf(c)/c − (1 − exp(−c²))/c².
+#[test]
+fn narrow_ridges_are_seen() {
+    let c: f64 = 1e3;
+    assert_known("exp(-1e6*(x1 - x2)^2)", PI.sqrt() / c - 1.0 / (c * c), &|x| {
+        PI.sqrt() / c * if x == 0.0 || x == 1.0 { 0.5 } else { 1.0 }
+    });
+}
+
+/// exp(−c (x1 − x2)² − c (x1 + x2 − 1)²) = exp(−2c (x1 − ½)² − 2c (x2 − ½)²), the others by completing squares as well.
+#[test]
+fn narrow_hills_of_two_features_are_seen() {
+    let c: f64 = 1e5;
+    let along = |top: f64, c: f64, x: f64| (-c * (x - top).powi(2)).exp();
+    let area = (PI / (2.0 * c)).sqrt();
+    assert_known("exp(-1e5*((x1 - x2)^2 + (x1 + x2 - 1)^2))", area * area, &|x| {
+        area * along(0.5, 2.0 * c, x)
+    });
+    assert_known("2*x3*exp(-1e5*((x1 - x2)^2 + (x1 + x2 - 0.8)^2))", area * area, &|x| {
+        area * along(0.4, 2.0 * c, x)
+    });
+    assert_known(
+        "sin(0.5*pi*x1)^2*exp(-1e5*((x1 - x2)^2 + (x1 + x2 - 1)^2))",
+        0.5 * area * area,
+        &|x| area * along(0.5, 2.0 * c, x) * (0.5 * PI * x).sin().powi(2),
+    );
+    assert_known("exp(-1e5*(x1 - x2)^2 - 1e5*(x1 - 0.4)^2)", PI / c, &|x| {
+        (PI / c).sqrt() * along(0.4, c, x)
+    });
+}
+
+/// ∫ exp(−c (x2 − ¼ − ½ x1²)²) dx2 = √(π/c), and of exp(−c (1 + x3)(x2 − ½)²) it is √(π/c)/√(1 + x3).
+#[test]
+fn narrow_hills_along_curves_are_seen() {
+    let c: f64 = 1e6;
+    let area = (PI / c).sqrt();
+    assert_known("exp(-1e6*(x2 - 0.25 - 0.5*x1^2)^2)", area, &|_| area);
+    let ridge = mine("x1*exp(-1e6*(1 + x3)*(x2 - 0.5)^2)");
+    close(ridge.mean().unwrap(), area * (2_f64.sqrt() - 1.0), "of 1 + x3");
 }

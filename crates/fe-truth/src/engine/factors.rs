@@ -33,7 +33,7 @@ impl<'a> HeldFeatures<'a> {
             LocalQuantity::Partial(s)
             | LocalQuantity::Difference { feature: s, .. }
             | LocalQuantity::Centred { feature: s, .. } => Some(s),
-            LocalQuantity::Shapley(_) => return None,
+            LocalQuantity::Shapley(_) | LocalQuantity::VaryingShapley(_) => return None,
         };
         let factor = |(place, factor): (usize, &'a Term)| {
             let local =

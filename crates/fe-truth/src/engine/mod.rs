@@ -57,6 +57,8 @@ pub(crate) enum LocalQuantity {
     Centred { feature: usize, axis: (f64, f64) },
     /// The Shapley value of a feature, with the whole law as background.
     Shapley(usize),
+    /// The same without what depends on that feature alone: it varies as much while that is held.
+    VaryingShapley(usize),
 }
 
 /// Law of the other features while one is held at a value.
@@ -317,6 +319,9 @@ impl Engine {
                 end.minus(value_with(declared, feature, from, row))
             }
             LocalQuantity::Shapley(feature) => self.shapley(term.index, feature, row),
+            LocalQuantity::VaryingShapley(feature) => {
+                self.varying_shapley(term.index, feature, row)
+            }
             LocalQuantity::Centred { feature, axis } => {
                 let mean = self.axis_mean(term, feature, axis, row);
                 declared.estimate(row).minus(mean)
@@ -524,6 +529,17 @@ impl Engine {
         self.at(s, x, rest).moments(&self.readers(s), local)
     }
 
+    /// Variance of a local quantity of the terms that read the feature.
+    pub(crate) fn variance_of(
+        &self,
+        s: usize,
+        x: f64,
+        rest: Rest,
+        local: LocalQuantity,
+    ) -> Estimate {
+        self.at(s, x, rest).variance_of(&self.readers(s), local)
+    }
+
     /// `Var f(x, X_c)`: the variance of ICE curves as they are.
     pub(crate) fn variance_of_values(&self, s: usize, x: f64) -> Estimate {
         let all: Vec<usize> = (0..self.terms.len()).collect();
@@ -630,10 +646,23 @@ impl Engine {
 
     /// Fixed places along a feature where f jumps or has a kink, inside the support.
     pub(crate) fn breaks(&self, feature: usize) -> Vec<f64> {
+        self.fixed_places(feature, Term::corners)
+    }
+
+    /// Fixed places along a feature at which integrals are divided: also those beside narrow hills.
+    pub(crate) fn divisions(&self, feature: usize) -> Vec<f64> {
+        self.fixed_places(feature, Term::breaks)
+    }
+
+    fn fixed_places(
+        &self,
+        feature: usize,
+        of: fn(&Term, usize, &[f64], &mut Vec<f64>),
+    ) -> Vec<f64> {
         let unknown = vec![f64::NAN; self.law().dimension()];
         let mut found = Vec::new();
         for term in self.terms.iter() {
-            term.breaks(feature, &unknown, &mut found);
+            of(term, feature, &unknown, &mut found);
         }
         let (low, high) = self.measure.margin(feature).support();
         found.retain(|&place| low < place && place < high);
@@ -660,14 +689,14 @@ impl Engine {
         if law.levels().is_some() {
             return law.panels();
         }
-        let mut places = self.breaks(feature);
+        let mut places = self.divisions(feature);
         if rest == Rest::Marginal {
             for term in self.terms.iter() {
                 places.extend(self.passages_under(&self.measure, term, feature));
             }
         } else {
             for other in (0..self.law().dimension()).filter(|&o| self.law().related(feature, o)) {
-                for at in self.breaks(other) {
+                for at in self.divisions(other) {
                     places.extend(self.law().shadow(fixed_break(other, at, feature)));
                 }
             }
@@ -798,11 +827,16 @@ pub(crate) fn fixed_break(of: usize, at: f64, along: usize) -> Crossing {
 }
 
 impl LocalQuantity {
+    /// True if it is a Shapley value, or what varies of one.
+    pub(crate) fn is_shapley(self) -> bool {
+        matches!(self, Self::Shapley(_) | Self::VaryingShapley(_))
+    }
+
     /// The feature that it moves to values of its own.
     pub(crate) fn moves(self) -> Option<usize> {
         match self {
             Self::Difference { feature, .. } | Self::Centred { feature, .. } => Some(feature),
-            Self::Value | Self::Partial(_) | Self::Shapley(_) => None,
+            Self::Value | Self::Partial(_) | Self::Shapley(_) | Self::VaryingShapley(_) => None,
         }
     }
 
@@ -813,7 +847,7 @@ impl LocalQuantity {
             Self::Partial(s)
             | Self::Difference { feature: s, .. }
             | Self::Centred { feature: s, .. } => !features.contains(&s),
-            Self::Shapley(_) => false,
+            Self::Shapley(_) | Self::VaryingShapley(_) => false,
         }
     }
 

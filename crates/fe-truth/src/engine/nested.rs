@@ -164,7 +164,7 @@ impl<'a> HeldFeatures<'a> {
     }
 
     fn recalled(&self, local: LocalQuantity) -> Option<&Recalled> {
-        self.seen.get().filter(|_| matches!(local, LocalQuantity::Shapley(_)))
+        self.seen.get().filter(|_| local.is_shapley())
     }
 
     /// The mean of centred curves of a term at a value of their feature, as the mean of the term there less that of its
@@ -275,8 +275,7 @@ impl<'a> HeldFeatures<'a> {
     pub(crate) fn moments(&self, terms: &[usize], local: LocalQuantity) -> Moments {
         let zero = Estimate::default();
         let mut moments = Moments { mean: zero, variance: zero };
-        let over_one = |&t: &usize| self.free_features(self.term(t)).len() <= 1;
-        if matches!(local, LocalQuantity::Shapley(_)) && terms.iter().all(over_one) {
+        if local.is_shapley() && self.are_over_one(terms) {
             // Of one feature the nodes of both are the same; of several they are too many to be kept.
             self.seen.get_or_init(Recalled::default);
         }
@@ -299,6 +298,27 @@ impl<'a> HeldFeatures<'a> {
         }
         moments.variance = known.unwrap_or(moments.variance);
         moments
+    }
+
+    /// True if each of terms is integrated over one feature at most.
+    fn are_over_one(&self, terms: &[usize]) -> bool {
+        terms.iter().all(|&t| self.free_features(self.term(t)).len() <= 1)
+    }
+
+    /// The variance of the sum of terms: of a Shapley value that of what varies of it, where that is no more to integrate.
+    pub(crate) fn variance_of(&self, terms: &[usize], local: LocalQuantity) -> Estimate {
+        if let Some(known) = self.shapley_variance(terms, local) {
+            return known;
+        }
+        let turns = || terms.iter().any(|&t| self.term(t).angles().is_some());
+        let is_simple = || self.are_over_one(terms) && !turns() && !self.is_witness();
+        let varying = match local {
+            LocalQuantity::Shapley(s) if self.is_held(s) && is_simple() => {
+                LocalQuantity::VaryingShapley(s)
+            }
+            _ => local,
+        };
+        self.moments(terms, varying).variance
     }
 
     /// The variance of the Shapley value of the feature that is held, for all terms that read it, where it is made of factors.
@@ -671,7 +691,7 @@ impl<'a> HeldFeatures<'a> {
             if count >= MANY {
                 tolerance = TOLERANCE_OF_MANY;
             }
-            if matches!(local, LocalQuantity::Shapley(_)) {
+            if local.is_shapley() {
                 tolerance = tolerance.max(TOLERANCE_OF_SHAPLEY);
             }
             if self.integrates_within(terms, local) {
@@ -863,7 +883,7 @@ impl NestedIntegral<'_> {
         }
         // Averages over a partner change where it passes the lines; Shapley values are made of such, whose partner does not
         // depend on the feature.
-        let is_shapley = matches!(self.local, LocalQuantity::Shapley(_));
+        let is_shapley = self.local.is_shapley();
         for term in self.terms.iter().filter(|term| term.has_passages()) {
             if !rest.is_empty() {
                 places.sharp.extend(self.engine.passages_given(term, feature));

@@ -170,6 +170,22 @@ impl Worths<'_> {
 impl Engine {
     /// The Shapley value of a feature for a term at a row of the features it reads.
     pub(crate) fn shapley(&self, index: usize, feature: usize, row: &mut [f64]) -> Estimate {
+        self.gains(index, feature, 0, row)
+    }
+
+    /// What the Shapley value of a feature for a term varies by while the feature is held: all but what it adds to nothing,
+    /// which depends on it alone.
+    pub(crate) fn varying_shapley(
+        &self,
+        index: usize,
+        feature: usize,
+        row: &mut [f64],
+    ) -> Estimate {
+        self.gains(index, feature, 1, row)
+    }
+
+    /// The weighted sum of what a feature adds to coalitions of other features of a term, by their members, from some on.
+    fn gains(&self, index: usize, feature: usize, first: usize, row: &mut [f64]) -> Estimate {
         let features = self.terms[index].features();
         let Some(place) = features.iter().position(|&other| other == feature) else {
             return Estimate::default();
@@ -182,7 +198,7 @@ impl Engine {
         }
         let (count, own) = (features.len(), 1_usize << place);
         let (known, whole) = (&self.coalitions.terms[index], &self.terms[index]);
-        let without = (0..1_usize << count).filter(|coalition| coalition & own == 0);
+        let without = (first..1_usize << count).filter(|coalition| coalition & own == 0);
         let gain = |coalition: usize, worth: &mut dyn FnMut(usize) -> Estimate| {
             let before = worth(coalition);
             let share = weight(coalition.count_ones() as usize, count);
@@ -309,9 +325,10 @@ impl Engine {
             single.get_or_init(|| {
                 let panels = law.panels();
                 let mut breaks = Vec::new();
-                term.breaks(feature, &vec![f64::NAN; self.whole.law.dimension()], &mut breaks);
+                let unknown = vec![f64::NAN; self.whole.law.dimension()];
+                term.corners(feature, &unknown, &mut breaks);
                 let mut places = self.passages_of_background(term, feature);
-                places.extend(&breaks);
+                term.breaks(feature, &unknown, &mut places);
                 // Of lines that also run along other features the places are not known.
                 places.retain(|place| place.is_finite());
                 let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();

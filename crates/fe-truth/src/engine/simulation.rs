@@ -254,7 +254,7 @@ impl HeldFeatures<'_> {
         row: &[f64],
         integrand: &dyn Fn(&mut [f64]) -> Estimate,
     ) -> Estimate {
-        if matches!(local, LocalQuantity::Shapley(_)) {
+        if local.is_shapley() {
             return watch.inside(features);
         }
         let drawn = Drawn::new(self.law(), features, given, row);

@@ -22,7 +22,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    fn ends(&self) -> (f64, f64) {
+    pub(super) fn ends(&self) -> (f64, f64) {
         (self.points[0], self.points[self.points.len() - 1])
     }
 }

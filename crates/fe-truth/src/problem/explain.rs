@@ -43,7 +43,7 @@ impl Scenario {
         let unknown = vec![f64::NAN; self.dimension()];
         for &s in read {
             let mut places = Vec::new();
-            term.breaks(s, &unknown, &mut places);
+            term.corners(s, &unknown, &mut places);
             places.retain(|place| place.is_finite());
             places.sort_by(f64::total_cmp);
             let shown: Vec<String> = places.iter().take(5).map(f64::to_string).collect();
@@ -59,7 +59,8 @@ impl Scenario {
         for of in term.lines() {
             let sum: Vec<String> =
                 of.weights.iter().map(|&(s, w)| format!("{w}·{}", self.feature_name(s))).collect();
-            said.push(format!("breaks across {} = {}", sum.join(" + "), of.level));
+            let how = if of.is_smooth { "is narrow beside" } else { "breaks across" };
+            said.push(format!("{how} {} = {}", sum.join(" + "), of.level));
         }
         for surface in term.moving() {
             said.push(format!("may jump where {} meet a surface", self.named(&surface.features)));

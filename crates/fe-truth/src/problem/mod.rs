@@ -2,7 +2,7 @@
 //!
 //! A text is read in steps, each of which knows only the ones before: `lexer` finds words and signs,
 //! `parser` reads expressions, `named_law` laws, `file` the file around them. `pieces` takes an
-//! expression apart, `breaks` finds where it is not smooth, `turning` angles that count by their difference, `cosines` what
+//! expression apart, `breaks` finds where it is not smooth, `hills` where it is high on little, `turning` angles that count by their difference, `cosines` what
 //! distances that they turn are on average, and `terms` makes of all what the engine integrates; `laws`, `network` and
 //! `scores` are the laws, and `build` joins all into a scenario.
 //! `population` writes such texts at random.
@@ -15,6 +15,7 @@ mod build;
 mod cosines;
 mod explain;
 mod file;
+mod hills;
 mod laws;
 mod lexer;
 mod named_law;

@@ -1,7 +1,7 @@
 //! Panels that resolve a density, found from its logarithm, however narrow it is.
 
 /// Depth below its maximum, in logarithms, at which a density no longer counts.
-const DEPTH: f64 = 52.0;
+pub(super) const DEPTH: f64 = 52.0;
 /// Points looked at between neighbouring start points.
 const BETWEEN: usize = 12;
 /// Fewest points between neighbours that are looked at first, and in all.
@@ -145,7 +145,7 @@ fn looked_at(start: &[f64], between: usize, at: &mut dyn FnMut(f64) -> f64) -> V
 }
 
 /// The maximum between two places, by golden section.
-fn climb(
+pub(super) fn climb(
     (mut from, mut to): (f64, f64),
     best: (f64, f64),
     at: &mut dyn FnMut(f64) -> f64,
@@ -179,7 +179,7 @@ fn climb(
 
 /// The distance from a peak at which the logarithm of a density has fallen by so much, to a tenth;
 /// the room that there is, if it does not fall that far.
-fn falls_by(
+pub(super) fn falls_by(
     drop: f64,
     peak: f64,
     height: f64,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::breaks::{self, Span, Surface};
 use super::cosines::{Distance, Ends};
+use super::hills;
 use super::pieces::{factors, is_affine_in, pieces};
 use super::program::Scalar;
 use super::turning;
@@ -60,6 +61,7 @@ impl Maker<'_> {
                 term = self.breaking(term, piece, &surface);
             }
         }
+        term = self.around_hills(term, piece);
         let affine = |s: usize| !self.heavy[s] && is_affine_in(piece, s);
         let affine = features.iter().copied().filter(|&s| affine(s));
         let affine: Vec<usize> = affine.collect();
@@ -77,6 +79,27 @@ impl Maker<'_> {
             }
         }
         Ok(term)
+    }
+
+    /// A term that is divided around the narrow hills of it.
+    fn around_hills(&self, mut term: Term, piece: &Expression) -> Term {
+        for line in hills::lines(piece, self.spans) {
+            let has_density = |&(s, _): &(usize, f64)| self.levels[s].is_none();
+            if line.weights.iter().all(has_density) {
+                term = term.narrow_across(&line.weights, -line.constant);
+            }
+        }
+        let forms = hills::quadratics(piece, self.spans);
+        let others = hills::wandering(piece, self.spans, self.rows);
+        if forms.is_empty() && others.is_empty() {
+            return term;
+        }
+        let fixed = others.iter().flat_map(hills::Wandering::fixed);
+        term = fixed.fold(term, |term, (s, place)| term.narrow_across(&[(s, 1.0)], place));
+        term.wandering().narrow_where(move |along, row, found| {
+            found.extend(forms.iter().filter_map(|form| form.beside(along, row)).flatten());
+            found.extend(others.iter().flat_map(|hills| hills.beside(along, row)));
+        })
     }
 
     /// A term with what is known of it where it is a distance that two angles turn: its means over either of them, with

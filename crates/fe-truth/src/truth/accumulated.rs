@@ -68,7 +68,7 @@ impl Scenario {
             return Arc::new(term);
         }
         let places = self.resolution(feature).iter().map(|&u| law.place(u));
-        let places: Vec<f64> = places.chain(engine.breaks(feature)).collect();
+        let places: Vec<f64> = places.chain(engine.divisions(feature)).collect();
         Arc::new(term.breaking_at(feature, &places))
     }
 

@@ -968,7 +968,7 @@ impl OneFeature<'_> {
             Quantity::Sigma => standard_deviation(self.point(Pointwise::Sigma2, x)),
             Quantity::Shap => integrated(engine.mean_shapley(s, x)),
             Quantity::ShapVariance => integrated(self.shorter(effect, x).unwrap_or_else(|| {
-                self.moments(x, Rest::Conditional, LocalQuantity::Shapley(s)).variance
+                engine.variance_of(s, x, Rest::Conditional, LocalQuantity::Shapley(s))
             })),
             // A sum of terms of x alone is as closed as f itself.
             _ => (engine.main(s, x), Evaluation::Closed),
@@ -1302,7 +1302,7 @@ impl OneFeature<'_> {
         let law = self.law();
         let (from, to) = self.axis;
         let ends = [from, to].map(|x| finite_coordinate(law, x));
-        let breaks = self.scenario.parts.engine.breaks(self.feature).into_iter();
+        let breaks = self.scenario.parts.engine.divisions(self.feature).into_iter();
         let points: Vec<f64> = breaks.map(|x| law.coordinate(x)).collect();
         let points = within(&points, ends[0], ends[1]);
         let [total] = integrate(&points, 0.0, |u| [f(law.place(u)).times(law.stretch(u))]);

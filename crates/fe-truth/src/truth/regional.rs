@@ -276,11 +276,11 @@ impl<'a> Heterogeneity<'a> {
         let law = engine.margin(s);
         let over_law = self == Self::ShapMean;
         if let (true, Some(levels)) = (over_law, law.levels()) {
-            let variance = |x| engine.moments(s, x, rest, local).variance;
+            let variance = |x| engine.variance_of(s, x, rest, local);
             return Estimate::sum(levels.iter().map(|(x, p)| variance(x).times(p)));
         }
         let at = |u: f64| {
-            let variance = engine.moments(s, law.place(u), rest, local).variance;
+            let variance = engine.variance_of(s, law.place(u), rest, local);
             if self == Self::AleIntegralSd { variance.sqrt() } else { variance }
         };
         let resolution = engine.resolution(s);
