@@ -5,7 +5,7 @@
 use std::path::Path;
 
 #[path = "../../fe-core/tests/support/layers.rs"]
-mod layers;
+mod imports;
 
 /// The order of the folders: each may import those of the steps before its own.
 const ORDER: &[&[&str]] = &[
@@ -24,11 +24,11 @@ const ORDER: &[&[&str]] = &[
 
 #[test]
 fn imports_point_one_way() {
-    let arrows = layers::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
+    let arrows = imports::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
     assert!(arrows.len() > 100, "the reader has lost the imports: {}", arrows.len());
-    let offences = layers::pointing_up(&arrows, ORDER);
+    let offences = imports::pointing_up(&arrows, ORDER);
     assert!(offences.is_empty(), "imports that point up:\n{}", offences.join("\n"));
-    let rings = layers::rings(&arrows);
+    let rings = imports::rings(&arrows);
     assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
 }
 
@@ -49,11 +49,11 @@ const ORDER_OF_PYTHON: &[&[&str]] = &[
 #[test]
 fn imports_of_the_package_for_python_point_one_way() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fe-py/src");
-    let arrows = layers::arrows(&src);
+    let arrows = imports::arrows(&src);
     assert!(arrows.len() > 20, "the reader has lost the imports: {}", arrows.len());
-    let offences = layers::pointing_up(&arrows, ORDER_OF_PYTHON);
+    let offences = imports::pointing_up(&arrows, ORDER_OF_PYTHON);
     assert!(offences.is_empty(), "imports that point up:\n{}", offences.join("\n"));
-    let rings = layers::rings(&arrows);
+    let rings = imports::rings(&arrows);
     assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
 }
 
@@ -88,7 +88,7 @@ fn offence(lines: &[&str], at: usize) -> bool {
 fn first_lines_of_comments_are_noun_phrases() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut wrong = Vec::new();
-    for file in SOURCES.iter().flat_map(|folder| layers::files(&manifest.join(folder))) {
+    for file in SOURCES.iter().flat_map(|folder| imports::files(&manifest.join(folder))) {
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         let found = (0..lines.len()).filter(|at| offence(&lines, *at));

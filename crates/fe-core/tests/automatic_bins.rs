@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod support;
+use crate::support;
 
 use fe_core::binning::{
     Agglomerative, Binning, BinningRequest, Choice, Dynamic, Greedy, QuantileMin, plain_optimum,

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod support;
+use crate::support;
 
 use fe_core::data::FeatureKind;
 use fe_core::model::{BatchModel, FunctionModel};

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 #[path = "support/layers.rs"]
-mod layers;
+mod imports;
 
 /// The order of the modules: each may import those of the steps before its own.
 const ORDER: &[&[&str]] = &[
@@ -22,11 +22,11 @@ const ORDER: &[&[&str]] = &[
 
 #[test]
 fn imports_point_one_way() {
-    let arrows = layers::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
+    let arrows = imports::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
     assert!(arrows.len() > 100, "the reader has lost the imports: {}", arrows.len());
-    let offences = layers::pointing_up(&arrows, ORDER);
+    let offences = imports::pointing_up(&arrows, ORDER);
     assert!(offences.is_empty(), "imports that point up:\n{}", offences.join("\n"));
-    let rings = layers::rings(&arrows);
+    let rings = imports::rings(&arrows);
     assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
 }
 
@@ -40,7 +40,7 @@ fn comments_begin_with_what_a_thing_is() {
         text.strip_prefix("///").or(text.strip_prefix("//!")).map(|text| text.trim().to_owned())
     };
     let mut offences = Vec::new();
-    for file in layers::files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))) {
+    for file in imports::files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))) {
         let text = std::fs::read_to_string(&file).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         for (at, line) in lines.iter().enumerate() {
@@ -79,9 +79,9 @@ fn imports_that_point_up_and_rings_are_found() {
     write("high/mod.rs", "mod a;\nmod b;\npub use a::A;\npub struct Top;\n");
     write("high/a.rs", "use super::b::{self, B};\npub struct A;\n");
     write("high/b.rs", "//! Of [`crate::high`].\nfn f(_: super::A, _: crate::low::Number) {}\n");
-    let arrows = layers::arrows(&folder);
-    assert_eq!(layers::pointing_up(&arrows, &[&["low"], &["high"]]), ["low imports high"]);
-    let rings = layers::rings(&arrows);
+    let arrows = imports::arrows(&folder);
+    assert_eq!(imports::pointing_up(&arrows, &[&["low"], &["high"]]), ["low imports high"]);
+    let rings = imports::rings(&arrows);
     assert_eq!(rings, ["in ``: high → low, low → high", "in `high`: a → b, b → a"]);
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,5 +1,5 @@
 //! What other libraries make of features with levels, recorded by scripts/peers/record_levels.py: the same numbers here,
-//! or a named reason why not. `cargo test -p fe-core --test level_parity -- --nocapture` prints how many there are of each.
+//! or a named reason why not. `cargo test -p fe-core --test suite level_parity -- --nocapture` prints how many there are of each.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

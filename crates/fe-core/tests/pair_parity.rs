@@ -1,5 +1,5 @@
 //! Every recorded result of another library on a pair of features: the same numbers here under its preset, or a named
-//! reason why not, with the evidence. `cargo test -p fe-core --test pair_parity -- --nocapture` prints how many there are of
+//! reason why not, with the evidence. `cargo test -p fe-core --test suite pair_parity -- --nocapture` prints how many there are of
 //! each.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod support;
+use crate::support;
 
 use fe_core::estimator::shapley::{Background, Shapley, ShapleyMethod, ShapleyValues, values};
 use fe_core::model::{BatchModel, FunctionModel, Model, Rows};

@@ -11,7 +11,7 @@ use fe_core::{AxisChoice, Centring, Dataset, Settings};
 use ndarray::Array2;
 use proptest::prelude::*;
 
-mod support;
+use crate::support;
 use support::dataset;
 
 fn estimate(name: &str, settings: [&Settings; 2], data: &Dataset, model: &dyn Model) -> Surface {

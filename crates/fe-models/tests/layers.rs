@@ -5,7 +5,7 @@
 use std::path::Path;
 
 #[path = "../../fe-core/tests/support/layers.rs"]
-mod layers;
+mod imports;
 
 /// The order of the modules: each may import those of the steps before its own.
 const ORDER: &[&[&str]] = &[
@@ -18,10 +18,10 @@ const ORDER: &[&[&str]] = &[
 
 #[test]
 fn imports_point_one_way() {
-    let arrows = layers::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
+    let arrows = imports::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
     assert!(arrows.len() > 30, "the reader has lost the imports: {}", arrows.len());
-    let offences = layers::pointing_up(&arrows, ORDER);
+    let offences = imports::pointing_up(&arrows, ORDER);
     assert!(offences.is_empty(), "imports that point up:\n{}", offences.join("\n"));
-    let rings = layers::rings(&arrows);
+    let rings = imports::rings(&arrows);
     assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
 }

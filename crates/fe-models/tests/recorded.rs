@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod support;
+use crate::support;
 
 use fe_core::{Dataset, Settings, estimator};
 use ndarray::Array2;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::at;
 use fe_truth::{Centring, Error, Quantity, Scenario, Weighting, scenario};

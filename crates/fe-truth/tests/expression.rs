@@ -1,7 +1,7 @@
 //! Functions as trees, against their native form.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Sample, all};
 use fe_core::model::{Column, Rows};

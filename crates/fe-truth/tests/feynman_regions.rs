@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use std::f64::consts::{PI, TAU};
 
@@ -309,6 +309,19 @@ fn truths_of_leaves_are_those_of_simulation() {
             })
             .collect();
         assert_mean(&added, at(Quantity::Shap).value, &format!("shap of x{} in {cut:?}", s + 1));
+        let spread: Vec<f64> = (0..50_000)
+            .map(|_| {
+                let rows = [row(&mut draws), row(&mut draws)];
+                let mut apart = || {
+                    let each = (0..4).map(|_| draws.added(s, [&rows[0], &rows[1]]));
+                    each.map(|[a, b]| 0.25 * (a - b)).sum::<f64>()
+                };
+                0.5 * apart() * apart()
+            })
+            .collect();
+        let variance = at(Quantity::ShapVariance);
+        assert_mean(&spread, variance.value, &format!("Shapley values of x{} in {cut:?}", s + 1));
+        assert!(variance.abs_error < BOUND, "{variance:?}");
         for (value, method) in [
             (HeterogeneityValue::PdpMean, Regional::Pdp),
             (HeterogeneityValue::DpdpMean, Regional::Dpdp),

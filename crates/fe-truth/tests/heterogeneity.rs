@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Sample, at, mean};
 use fe_truth::{HeterogeneityValue, Scenario, scenario};

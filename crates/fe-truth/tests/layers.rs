@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 #[path = "../../fe-core/tests/support/layers.rs"]
-mod layers;
+mod imports;
 
 /// The order of the modules: each may import those of the steps before its own.
 const ORDER: &[&[&str]] = &[
@@ -31,16 +31,16 @@ fn sources() -> Vec<(String, String)> {
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned();
         (path.strip_prefix(&src).unwrap().to_str().unwrap().replace('\\', "/"), code)
     };
-    layers::files(&src).into_iter().map(read).collect()
+    imports::files(&src).into_iter().map(read).collect()
 }
 
 #[test]
 fn imports_point_one_way() {
-    let arrows = layers::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
+    let arrows = imports::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
     assert!(arrows.len() > 100, "the reader has lost the imports: {}", arrows.len());
-    let offences = layers::pointing_up(&arrows, ORDER);
+    let offences = imports::pointing_up(&arrows, ORDER);
     assert!(offences.is_empty(), "imports that point up:\n{}", offences.join("\n"));
-    let rings = layers::rings(&arrows);
+    let rings = imports::rings(&arrows);
     assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Sample, all, assert_mean, at, spread};
 use fe_core::model::{Column, Rows};

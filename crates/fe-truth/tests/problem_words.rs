@@ -58,7 +58,7 @@ fn parameters_are_within_their_ends() {
     for (parameter, good, bad) in
         [("{ default = 2, from = 1 }", "1e9", "0.5"), ("{ default = 2, to = 3 }", "-1e9", "3.5")]
     {
-        assert_eq!(slope(with(parameter, &[good]).unwrap()), good.parse().unwrap());
+        assert_eq!(slope(with(parameter, &[good]).unwrap()), good.parse::<f64>().unwrap());
         assert!(matches!(with(parameter, &[bad]), Err(Error::BadParameter { .. })), "{parameter}");
     }
     let known = with(parameter, &[]).unwrap();

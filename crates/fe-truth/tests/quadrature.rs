@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{features, label, limits, of_few_dimensions, spread};
 use fe_truth::{BinTruth, Centring, Evaluation, Quantity, Truth, Weighting};

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Sample, assert_mean, assert_variance, at, label, of_few_dimensions};
 use fe_core::model::{Column, Rows};

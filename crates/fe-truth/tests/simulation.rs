@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Sample, all, assert_mean, assert_variance, features, label, limits, spread};
 use fe_truth::{Centring, Quantity, Scenario, Weighting};

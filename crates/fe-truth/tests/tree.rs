@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
+use crate::common;
 
 use common::{Sample, assert_mean, at};
 use fe_truth::{Centring, Error, Quantity, Regional, RegionalTree, Scenario, TreeOptions};

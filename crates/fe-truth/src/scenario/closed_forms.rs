@@ -99,9 +99,9 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
         None
     }
 
-    /// A quantity of a feature at x among those rows.
-    fn at_in_box(&self, quantity: Pointwise, x: f64, asked: &InBox<'_>) -> Option<Estimate> {
-        let _ = (quantity, x, asked);
+    /// An effect at x among those rows; of [`Quantity::Sigma`] the variance.
+    fn at_in_box(&self, effect: Quantity, x: f64, asked: &InBox<'_>) -> Option<Estimate> {
+        let _ = (effect, x, asked);
         None
     }
 

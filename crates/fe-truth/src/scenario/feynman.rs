@@ -299,12 +299,11 @@ impl ClosedForms for Forms {
     }
 
     fn in_box(&self, spread: Spread<'_>, asked: &InBox<'_>) -> Option<Estimate> {
-        let background = [0, 1, 2, 3].map(|feature| asked.engine.whole.margin(feature).support());
-        self.boxes.spread(spread, asked.feature, asked.axis, [rows(asked), background])
+        self.boxes.spread(spread, asked.feature, asked.axis, laws(asked))
     }
 
-    fn at_in_box(&self, quantity: Pointwise, x: f64, asked: &InBox<'_>) -> Option<Estimate> {
-        self.boxes.at(quantity, (asked.feature, x), asked.axis, rows(asked))
+    fn at_in_box(&self, effect: Quantity, x: f64, asked: &InBox<'_>) -> Option<Estimate> {
+        self.boxes.at(effect, (asked.feature, x), asked.axis, laws(asked))
     }
 
     fn variance(&self) -> Option<f64> {
@@ -312,9 +311,11 @@ impl ClosedForms for Forms {
     }
 }
 
-/// Ends of the features that matter among the rows.
-fn rows(asked: &InBox<'_>) -> [(f64, f64); 4] {
-    [0, 1, 2, 3].map(|feature| asked.engine.margin(feature).support())
+/// Ends of the features that matter among the rows, and those of the background.
+fn laws(asked: &InBox<'_>) -> [[(f64, f64); 4]; 2] {
+    let engine = asked.engine;
+    let rows = [0, 1, 2, 3].map(|feature| engine.margin(feature).support());
+    [rows, [0, 1, 2, 3].map(|feature| engine.whole.margin(feature).support())]
 }
 
 fn moments_of_difference(s: usize, from: f64, to: f64) -> (f64, f64) {

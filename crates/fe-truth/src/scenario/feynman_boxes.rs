@@ -13,11 +13,12 @@ use std::f64::consts::{PI, TAU};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::closed_forms::{Pointwise, Spread};
+use super::closed_forms::Spread;
 use crate::numeric::quadrature::{
     Estimate, Piecewise, integrate_between_cusps, integrate_to, within,
 };
 use crate::numeric::triangle::{Opening, mean_between, mean_over_angle, third};
+use crate::quantity::Quantity;
 
 /// Error of a panel that is accepted, relative to the integral of the magnitude: of outer and of inner integrals.
 const TOLERANCE: f64 = 1e-12;
@@ -402,23 +403,50 @@ impl AlongLength {
         of_a.minus(mean.product(mean)).minus(of_b).minus(of_curve)
     }
 
+    /// b at a distance from π, as a function of the other length.
+    fn without(whole: &Whole, s: usize, distance: f64) -> impl Fn(f64) -> Estimate {
+        let (opening, given_angles) = (opening(distance), whole.given_angles(distance));
+        move |x2| {
+            let given_both = over_length(x2, &opening, whole.lengths.0[s]);
+            let given_length = whole.given_length(1 - s, x2);
+            given_length.plus(given_both).times(0.25).plus(given_angles.times(1.0 / 12.0))
+        }
+    }
+
+    /// Mean and variance over the box of functions of the other length that are made for a distance from π.
+    fn moments<F: Fn(f64) -> Estimate>(
+        &self,
+        places: &[f64],
+        given: impl Fn(f64) -> F,
+    ) -> [Estimate; 2] {
+        let centre = given(0.5 * PI)(self.other.middle()).value;
+        let moments = self.over_box(places, |distance| {
+            let given = given(distance);
+            move |x2| with_square(given(x2), centre)
+        });
+        mean_and_variance(moments, centre)
+    }
+
     /// Mean and variance over the box of b.
     fn shapley_without(&self, whole: &Whole, s: usize) -> [Estimate; 2] {
         let own = whole.lengths.0[s];
-        let b = |distance: f64| {
-            let (opening, given_angles) = (opening(distance), whole.given_angles(distance));
+        self.moments(&[own.from, own.to], |distance| Self::without(whole, s, distance))
+    }
+
+    /// The variance of Shapley values at a value of the length.
+    fn shapley_at(&self, whole: &Whole, s: usize, x: f64) -> Estimate {
+        let [own, beyond] = [s, 1 - s].map(|side| whole.lengths.0[side]);
+        let values = |distance: f64| {
+            let (opening, without) = (opening(distance), Self::without(whole, s, distance));
+            let given_angles = over_length(x, &opening, beyond).times(1.0 / 12.0);
             move |x2: f64| {
-                let given_both = over_length(x2, &opening, own);
-                let given_length = whole.given_length(1 - s, x2);
-                given_length.plus(given_both).times(0.25).plus(given_angles.times(1.0 / 12.0))
+                let given_lengths = Estimate::exact(mean_over_angle(x, x2).value);
+                let side = Estimate::exact(third(x, x2, &opening));
+                let with = given_lengths.plus(side).times(0.25).plus(given_angles);
+                with.minus(without(x2))
             }
         };
-        let centre = b(0.5 * PI)(self.other.middle()).value;
-        let moments = self.over_box(&[own.from, own.to], |distance| {
-            let b = b(distance);
-            move |x2| with_square(b(x2), centre)
-        });
-        mean_and_variance(moments, centre)
+        self.moments(&[own.from, own.to, x], values)[1]
     }
 
     /// The variance along the length of the mean of a over the box, which has a mean itself; and of the mean square of a the
@@ -566,6 +594,8 @@ enum Mean {
     Difference2(u64),
     /// Of Shapley values of the angle, but for what depends on the lengths alone.
     Shapley,
+    /// Of the square of Shapley values of the angle, but for what is the same for all rows.
+    Shapley2,
     /// Of f times its mean over the angle.
     Product,
 }
@@ -608,6 +638,7 @@ impl AlongAngle<'_> {
                 }),
                 Mean::Difference2(apart) => self.squares_of_differences(f64::from_bits(apart)),
                 Mean::Shapley => Even::of(PI, |way| self.shapley_at(-way)[0]),
+                Mean::Shapley2 => Even::of(PI, |way| self.shapley_squared(-way)),
                 Mean::Product => Even::of(PI, |way| {
                     let opening = opening(way);
                     lengths.mean(2, |v| {
@@ -662,15 +693,45 @@ impl AlongAngle<'_> {
     }
 
     /// A quantity at a value of the angle.
-    fn at(&self, quantity: Pointwise, x: f64, axis: Ends) -> Option<Estimate> {
-        match quantity {
-            Pointwise::Pd | Pointwise::Mplot => Some(self.over_window(&self.curve(Mean::Side), x)),
-            Pointwise::Dpd | Pointwise::Mu => Some(self.mean_slope(x)),
-            Pointwise::HDpdp | Pointwise::Sigma2 => Some(self.variance_of_slope(x)),
-            Pointwise::HPdp if is_whole(axis) => Some(self.centred_at(x)),
-            Pointwise::HPdp => Some(self.centred_on(axis, x)),
-            Pointwise::Accumulated => None,
+    fn at(&self, effect: Quantity, x: f64, axis: Ends) -> Option<Estimate> {
+        match effect {
+            Quantity::Pd | Quantity::Mplot => Some(self.over_window(&self.curve(Mean::Side), x)),
+            Quantity::Dpd | Quantity::Mu => Some(self.mean_slope(x)),
+            Quantity::HDpdp | Quantity::Sigma => Some(self.variance_of_slope(x)),
+            Quantity::HPdp if is_whole(axis) => Some(self.centred_at(x)),
+            Quantity::HPdp => Some(self.centred_on(axis, x)),
+            Quantity::ShapVariance => self.whole.map(|_| self.variance_of_shapley(x)),
+            _ => None,
         }
+    }
+
+    /// The variance of Shapley values at a value of the angle.
+    fn variance_of_shapley(&self, x: f64) -> Estimate {
+        let [square, with] = [Mean::Shapley2, Mean::Shapley].map(|mean| self.curve(mean));
+        let mean = self.over_window(&with, x).minus(with.mean(0.0, TAU));
+        self.over_window(&square, x).minus(mean.product(mean))
+    }
+
+    /// The mean over lengths of the square of a less its mean over the angle, at a distance from π.
+    fn shapley_squared(&self, distance: f64) -> Estimate {
+        let Some(whole) = self.whole else { return Estimate::exact(f64::NAN) };
+        let opening = opening(distance);
+        let [first, second] = self.lengths.0;
+        let given = |s: usize, x: f64| {
+            let given_angles = over_length(x, &opening, whole.lengths.0[1 - s]);
+            given_angles.minus(whole.given_length(s, x))
+        };
+        let both = whole.given_angles(distance).minus(whole.mean());
+        first.mean_of(&[second.from, second.to], |x1| {
+            let known = both.plus(given(0, x1));
+            second.mean(INNER, &[x1], |x2| {
+                let side = third(x1, x2, &opening);
+                let mean = mean_over_angle(x1, x2).value;
+                let of_side = Estimate::of_size(0.25 * (side - mean), 0.25 * (side + mean));
+                let with = known.plus(given(1, x2)).times(1.0 / 12.0).plus(of_side);
+                [with.product(with)]
+            })[0]
+        })
     }
 
     fn mean_slope(&self, x: f64) -> Estimate {
@@ -708,7 +769,7 @@ impl AlongAngle<'_> {
         let places = [Self::opposite(axis, self.window), Self::opposite((x, x), self.window)];
         let points = within(&places.concat(), from, to);
         let squares = self.lengths.mean(2, |v| {
-            let curve = Even::of(PI, |way| Estimate::exact(side(v, &opening(way))));
+            let curve = self.boxes.side(v);
             let square = integrate_between_cusps(INNER, &points, 0.0, |other| {
                 let mean = curve.mean(axis.0 - other, axis.1 - other);
                 [curve.at(x - other).minus(mean).squared_from(0.0)]
@@ -756,7 +817,7 @@ impl AlongAngle<'_> {
         let (from, to) = self.window;
         let points = Self::opposite(axis, self.window);
         let of_means = self.lengths.mean(2, |v| {
-            let curve = Even::of(PI, |way| Estimate::exact(side(v, &opening(way))));
+            let curve = self.boxes.side(v);
             let square = integrate_between_cusps(INNER, &points, 0.0, |x| {
                 let mean = curve.mean(axis.0 - x, axis.1 - x);
                 [mean.product(mean)]
@@ -845,6 +906,8 @@ type CriterionKey = (u8, Vec<u64>, [u64; 2], [u64; 3], [u64; 4]);
 pub(super) struct Boxes {
     along_lengths: Known<CriterionKey, Option<Estimate>>,
     curves: Known<(Mean, [u64; 4], [u64; 4]), Arc<Even>>,
+    /// Sides by the logarithm of the ratio of lengths, of which the first is 1.
+    sides: Known<u64, Arc<Even>>,
     squares: Known<([u64; 4], [u64; 4]), Estimate>,
     wholes: Known<[u64; 4], Arc<Whole>>,
 }
@@ -881,26 +944,46 @@ impl Boxes {
         }
     }
 
-    /// A quantity of an angle at a value, or of slopes along a length their variance.
+    /// An effect of an angle at a value; along a length variances of slopes and of Shapley values alone.
     pub(super) fn at(
         &self,
-        quantity: Pointwise,
+        effect: Quantity,
         (s, x): (usize, f64),
         axis: Ends,
-        rows: [Ends; 4],
+        [rows, background]: [[Ends; 4]; 2],
     ) -> Option<Estimate> {
+        let is_turned = is_whole(background[2]) && is_whole(background[3]);
+        let is_known = effect == Quantity::ShapVariance && is_turned;
         match s {
-            0 | 1 if matches!(quantity, Pointwise::HDpdp | Pointwise::Sigma2) => {
+            0 | 1 => {
                 let (other, turn) = (Length::new(rows[1 - s]), Turn::new([rows[2], rows[3]]));
-                Some(AlongLength { other, turn }.variance_of_slope(x))
+                let along = AlongLength { other, turn };
+                match effect {
+                    Quantity::HDpdp | Quantity::Sigma => Some(along.variance_of_slope(x)),
+                    Quantity::ShapVariance if is_known => {
+                        let whole = self.whole([background[0], background[1]]);
+                        Some(along.shapley_at(&whole, s, x))
+                    }
+                    _ => None,
+                }
             }
             2 | 3 => {
-                let lengths = Lengths::new(ordered([rows[0], rows[1]], rows[0] <= rows[1]));
-                AlongAngle { lengths, window: rows[5 - s], boxes: self, whole: None }
-                    .at(quantity, x, axis)
+                let (own, all) = ([rows[0], rows[1]], [background[0], background[1]]);
+                let is_ordered = own[0] <= own[1];
+                let [own, all] = [own, all].map(|pair| ordered(pair, is_ordered));
+                let whole = is_known.then(|| self.whole(all));
+                let (lengths, window) = (Lengths::new(own), rows[5 - s]);
+                AlongAngle { lengths, window, boxes: self, whole: whole.as_deref() }
+                    .at(effect, x, axis)
             }
             _ => None,
         }
+    }
+
+    /// The side for a first length of 1, as an even function of the difference of the angles.
+    fn side(&self, v: f64) -> Arc<Even> {
+        let make = || Arc::new(Even::of(PI, |way| Estimate::exact(side(v, &opening(way)))));
+        self.sides.of(v.to_bits(), make)
     }
 
     fn whole(&self, ends: [Ends; 2]) -> Arc<Whole> {

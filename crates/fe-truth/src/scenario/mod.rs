@@ -41,6 +41,7 @@ use crate::function::{Function, Native};
 use crate::law::region::{Condition, Region};
 use crate::law::{Law, Univariate};
 use crate::numeric::quadrature::Estimate;
+use crate::quantity::Quantity;
 use closed_forms::{ClosedForms, InBox, Pointwise, Spread};
 use parameters::Parameters;
 use published::Limit;
@@ -184,8 +185,8 @@ impl ClosedForms for InBoxes {
         self.0.in_box(spread, asked)
     }
 
-    fn at_in_box(&self, quantity: Pointwise, x: f64, asked: &InBox<'_>) -> Option<Estimate> {
-        self.0.at_in_box(quantity, x, asked)
+    fn at_in_box(&self, effect: Quantity, x: f64, asked: &InBox<'_>) -> Option<Estimate> {
+        self.0.at_in_box(effect, x, asked)
     }
 }
 

@@ -629,7 +629,7 @@ impl OneFeature<'_> {
         if let Some(estimate) = self.shorter(effect_of(quantity), x) {
             return integrated(estimate);
         }
-        if let Some(estimate) = self.at_in_box(quantity, x) {
+        if let Some(estimate) = self.at_in_box(effect_of(quantity), x) {
             return integrated(estimate);
         }
         let (engine, s) = (&self.scenario.parts.engine, self.feature);
@@ -736,9 +736,9 @@ impl OneFeature<'_> {
         engine.law().is_restricted().then_some(asked)
     }
 
-    fn at_in_box(&self, quantity: Pointwise, x: f64) -> Option<Estimate> {
+    fn at_in_box(&self, effect: Quantity, x: f64) -> Option<Estimate> {
         let asked = self.asked_in_box()?;
-        self.scenario.forms()?.at_in_box(quantity, x, &asked)
+        self.scenario.forms()?.at_in_box(effect, x, &asked)
     }
 
     /// The mean change of f from the start of the axis.
@@ -747,7 +747,7 @@ impl OneFeature<'_> {
         if x == from || self.scenario.parts.engine.is_arbitrary(feature) {
             return Estimate::default();
         }
-        let known = |x: f64| self.at_in_box(Pointwise::Pd, x);
+        let known = |x: f64| self.at_in_box(Quantity::Pd, x);
         if let (Some(here), Some(start)) = (known(x), known(from)) {
             return here.minus(start);
         }
@@ -967,9 +967,12 @@ impl OneFeature<'_> {
         match effect {
             Quantity::Sigma => standard_deviation(self.point(Pointwise::Sigma2, x)),
             Quantity::Shap => integrated(engine.mean_shapley(s, x)),
-            Quantity::ShapVariance => integrated(self.shorter(effect, x).unwrap_or_else(|| {
-                engine.variance_of(s, x, Rest::Conditional, LocalQuantity::Shapley(s))
-            })),
+            Quantity::ShapVariance => {
+                let known = self.shorter(effect, x).or_else(|| self.at_in_box(effect, x));
+                integrated(known.unwrap_or_else(|| {
+                    engine.variance_of(s, x, Rest::Conditional, LocalQuantity::Shapley(s))
+                }))
+            }
             // A sum of terms of x alone is as closed as f itself.
             _ => (engine.main(s, x), Evaluation::Closed),
         }
