@@ -311,7 +311,11 @@ impl<'a> HeldFeatures<'a> {
             return known;
         }
         let turns = || terms.iter().any(|&t| self.term(t).angles().is_some());
-        let is_simple = || self.are_over_one(terms) && !turns() && !self.is_witness();
+        // Built-in scenarios keep the digits that they had.
+        let is_simple = || {
+            let is_asked = self.engine.watch.is_some() && !self.is_witness();
+            is_asked && self.are_over_one(terms) && !turns()
+        };
         let varying = match local {
             LocalQuantity::Shapley(s) if self.is_held(s) && is_simple() => {
                 LocalQuantity::VaryingShapley(s)

@@ -173,8 +173,8 @@ impl Engine {
         self.gains(index, feature, 0, row)
     }
 
-    /// What the Shapley value of a feature for a term varies by while the feature is held: all but what it adds to nothing,
-    /// which depends on it alone.
+    /// The Shapley value of a feature for a term without what depends on it alone, which is what it adds to nothing: it varies
+    /// as much while the feature is held.
     pub(crate) fn varying_shapley(
         &self,
         index: usize,

@@ -14,7 +14,7 @@ use super::pieces::{Affine, pieces};
 use super::program::Scalar;
 use crate::expression::{Binary, Expression, Unary};
 
-/// How far the logarithm of a height falls where a node of a rule does not see it any more.
+/// The fall of the logarithm of a height from which on a node of a rule does not see it any more.
 const FAINT: f64 = 20.0;
 /// A hill is narrow if what is seen of it is below this share of the widest distance of points that the density of a feature
 /// is resolved by: of the twenty nodes of a rule there are two at least in wider ones.
