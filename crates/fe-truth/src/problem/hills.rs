@@ -326,9 +326,10 @@ fn beside_hills(height: &Expression, sum: &Affine, spans: &[Span]) -> Vec<f64> {
 
 /// Places beside hills narrower than a width, from the logarithm of their height at points between which it is looked for.
 fn beside(points: &[f64], narrow: f64, of: &mut dyn FnMut(f64) -> f64) -> Vec<f64> {
+    // A pole is no hill.
     let mut at = |t: f64| {
         let value = of(t);
-        if value.is_nan() { f64::NEG_INFINITY } else { value }
+        if value.is_finite() { value } else { f64::NEG_INFINITY }
     };
     let seen: Vec<(f64, f64)> = points.iter().map(|&t| (t, at(t))).collect();
     let ends = [points[0], points[points.len() - 1]];
@@ -341,7 +342,7 @@ fn beside(points: &[f64], narrow: f64, of: &mut dyn FnMut(f64) -> f64) -> Vec<f6
     }
     let highest = tops.iter().map(|(_, height)| *height).fold(f64::NEG_INFINITY, f64::max);
     let count = seen.iter().filter(|(_, height)| *height > highest - FAINT).count();
-    if !highest.is_finite() || count as f64 > MANY * seen.len() as f64 {
+    if highest == f64::NEG_INFINITY || count as f64 > MANY * seen.len() as f64 {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -586,6 +587,15 @@ mod tests {
                 assert!((0.85..1.25).contains(&off), "{text}: {off}");
             }
         }
+    }
+
+    #[test]
+    fn a_narrow_hill_is_seen_beside_a_pole() {
+        let found = of("exp(-1e6*(a - 0.3)^2)/a");
+        let beside = [0.3 - 1e-2, 0.3, 0.3 + 1e-2];
+        let between =
+            |ends: [f64; 2]| found.iter().any(|(_, place)| ends[0] < *place && *place < ends[1]);
+        assert!(between([beside[0], beside[1]]) && between([beside[1], beside[2]]), "{found:?}");
     }
 
     #[test]
