@@ -339,11 +339,25 @@ impl AlongLength {
             move |x2| with_square(Self::over_axis(x2, &opening, axis), centre)
         });
         let [mean, of_axis] = mean_and_variance(of_axis, centre);
-        let curve =
-            |x: f64| self.turn.mean(INNER, |d| [over_length(x, &opening(d), self.other)])[0];
-        let of_box = self.integral(axis, |x| with_square(curve(x), mean.value));
+        let of_box = self.integral(axis, |x| with_square(self.mean_side(x), mean.value));
         let of_box = mean_and_variance(of_box.map(|total| total.times(1.0 / width)), mean.value)[1];
         all.minus(mean.product(mean)).minus(of_axis).minus(of_box).times(width)
+    }
+
+    /// The mean of the side at a value.
+    fn mean_side(&self, x: f64) -> Estimate {
+        self.turn.mean(INNER, |distance| [over_length(x, &opening(distance), self.other)])[0]
+    }
+
+    /// The mean slope at a value.
+    fn mean_slope(&self, x: f64) -> Estimate {
+        self.turn.mean(INNER, |distance| [self.slope_over_other(x, &opening(distance))])[0]
+    }
+
+    /// The mean slope over the other length.
+    fn slope_over_other(&self, x: f64, opening: &Opening) -> Estimate {
+        let mean = mean_between(x, opening, self.other.ends());
+        Estimate::of_size(mean.per_length, mean.size / x)
     }
 
     /// The variance of slopes at a value. The slope is the cosine of an angle of the triangle, whose sine has the mean square
@@ -359,8 +373,7 @@ impl AlongLength {
             let [from_log, from_angle] = [opening.sine * logarithm, -opening.cosine * between]
                 .map(|p| p * opening.sine / span);
             let sine2 = Estimate::of_size(from_log + from_angle, from_log.abs() + from_angle.abs());
-            let mean = mean_between(x, &opening, (a, b));
-            [sine2, Estimate::of_size(mean.per_length, mean.size / x)]
+            [sine2, self.slope_over_other(x, &opening)]
         });
         Estimate::exact(1.0).minus(sine2).minus(slope.product(slope))
     }
@@ -712,26 +725,31 @@ impl AlongAngle<'_> {
         self.over_window(&square, x).minus(mean.product(mean))
     }
 
-    /// The mean over lengths of the square of a less its mean over the angle, at a distance from π.
+    /// The mean over lengths of the square of a less its mean over the angle, at a distance from π: of what depends on either
+    /// length, on neither and on both, all less their means over the angle, squares and products have means of their own.
     fn shapley_squared(&self, distance: f64) -> Estimate {
         let Some(whole) = self.whole else { return Estimate::exact(f64::NAN) };
         let opening = opening(distance);
-        let [first, second] = self.lengths.0;
-        let given = |s: usize, x: f64| {
-            let given_angles = over_length(x, &opening, whole.lengths.0[1 - s]);
-            given_angles.minus(whole.given_length(s, x))
-        };
-        let both = whole.given_angles(distance).minus(whole.mean());
-        first.mean_of(&[second.from, second.to], |x1| {
-            let known = both.plus(given(0, x1));
-            second.mean(INNER, &[x1], |x2| {
-                let side = third(x1, x2, &opening);
-                let mean = mean_over_angle(x1, x2).value;
-                let of_side = Estimate::of_size(0.25 * (side - mean), 0.25 * (side + mean));
-                let with = known.plus(given(1, x2)).times(1.0 / 12.0).plus(of_side);
-                [with.product(with)]
-            })[0]
-        })
+        let [first, second] = [0, 1].map(|s| {
+            let (own, other) = (self.lengths.0[s], self.lengths.0[1 - s]);
+            let beyond = whole.lengths.0[1 - s];
+            own.mean(INNER, &[other.from, other.to, beyond.from, beyond.to], |x| {
+                let given = over_length(x, &opening, beyond).minus(whole.given_length(s, x));
+                let here = over_length(x, &opening, other).minus(over_angle_and_length(x, other));
+                [given, given.product(given), here, given.product(here)]
+            })
+        });
+        let neither = whole.given_angles(distance).minus(whole.mean());
+        let either = first[0].plus(second[0]);
+        let products = neither.product(either).plus(first[0].product(second[0])).times(2.0);
+        let squares = Estimate::sum([neither.product(neither), first[1], second[1], products]);
+        let with_side = Estimate::sum([neither.product(first[2]), first[3], second[3]]);
+        let of_side = self.lengths.mean(2, |v| {
+            let (side, mean) = (side(v, &opening), mean_over_angle(1.0, v.exp()).value);
+            [Estimate::of_size(side - mean, side + mean).squared_from(0.0)]
+        });
+        let parts = [(squares, 144.0), (with_side, 24.0), (of_side[0], 16.0)];
+        Estimate::sum(parts.map(|(part, share)| part.times(1.0 / share)))
     }
 
     fn mean_slope(&self, x: f64) -> Estimate {
@@ -944,7 +962,7 @@ impl Boxes {
         }
     }
 
-    /// An effect of an angle at a value; along a length variances of slopes and of Shapley values alone.
+    /// An effect at a value; along a length curves less their means are left out.
     pub(super) fn at(
         &self,
         effect: Quantity,
@@ -959,6 +977,8 @@ impl Boxes {
                 let (other, turn) = (Length::new(rows[1 - s]), Turn::new([rows[2], rows[3]]));
                 let along = AlongLength { other, turn };
                 match effect {
+                    Quantity::Pd | Quantity::Mplot => Some(along.mean_side(x)),
+                    Quantity::Dpd | Quantity::Mu => Some(along.mean_slope(x)),
                     Quantity::HDpdp | Quantity::Sigma => Some(along.variance_of_slope(x)),
                     Quantity::ShapVariance if is_known => {
                         let whole = self.whole([background[0], background[1]]);
