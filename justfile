@@ -8,7 +8,8 @@ default:
 quick:
     cargo fmt --all --check
     cargo clippy --workspace --locked -- -D warnings
-    FE_BENCH_ADAPTERS=skip cargo test --workspace --locked --lib --test layers
+    FE_BENCH_ADAPTERS=skip cargo test --workspace --locked --lib
+    cargo test --workspace --locked --test suite layers
 
 # All that must pass before a change lands.
 ci:
