@@ -98,3 +98,9 @@ fn first_lines_of_comments_are_noun_phrases() {
     assert!(offence(&["", "/// Whether it is so.", "fn f() {}"], 1));
     assert!(!offence(&["/// A thing.", "/// What it is.", "fn f() {}"], 1));
 }
+
+#[test]
+fn every_file_is_tested() {
+    let untested = imports::untested(Path::new(env!("CARGO_MANIFEST_DIR")));
+    assert!(untested.is_empty(), "neither in tests/suite.rs nor in Cargo.toml: {untested:?}");
+}

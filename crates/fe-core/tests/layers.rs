@@ -91,3 +91,9 @@ fn tempfile() -> std::path::PathBuf {
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
+
+#[test]
+fn every_file_is_tested() {
+    let untested = imports::untested(Path::new(env!("CARGO_MANIFEST_DIR")));
+    assert!(untested.is_empty(), "neither in tests/suite.rs nor in Cargo.toml: {untested:?}");
+}

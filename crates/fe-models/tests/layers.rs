@@ -25,3 +25,9 @@ fn imports_point_one_way() {
     let rings = imports::rings(&arrows);
     assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
 }
+
+#[test]
+fn every_file_is_tested() {
+    let untested = imports::untested(Path::new(env!("CARGO_MANIFEST_DIR")));
+    assert!(untested.is_empty(), "neither in tests/suite.rs nor in Cargo.toml: {untested:?}");
+}

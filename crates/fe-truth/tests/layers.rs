@@ -101,3 +101,9 @@ fn the_front_page_lists_all_scenarios_and_quantities() {
         assert_eq!(quantity.name(), row.0);
     }
 }
+
+#[test]
+fn every_file_is_tested() {
+    let untested = imports::untested(Path::new(env!("CARGO_MANIFEST_DIR")));
+    assert!(untested.is_empty(), "neither in tests/suite.rs nor in Cargo.toml: {untested:?}");
+}

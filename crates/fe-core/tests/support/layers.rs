@@ -1,7 +1,7 @@
-//! Imports of a crate, read from its source files, and whether they all point one way.
+//! Imports of a crate, read from its source files, and whether they all point one way; and files of tests that are not run.
 //!
-//! To use it from a test of another crate: `#[path = "../../fe-core/tests/support/layers.rs"] mod layers;`, then
-//! hold `layers::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")))` against the crate's own order
+//! To use it from a test of another crate: `#[path = "../../fe-core/tests/support/layers.rs"] mod imports;`, then
+//! hold `imports::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")))` against the crate's own order
 //! with [`pointing_up`] and against itself with [`rings`]; both give a line per offence.
 
 #![allow(clippy::unwrap_used)]
@@ -228,4 +228,18 @@ fn resolve(
         Some(other) => resolve(other, sources, handed_on),
         None => module,
     }
+}
+
+/// Files in the folder of tests of a crate that are neither a module of its suite nor a program of their own.
+pub fn untested(manifest: &Path) -> Vec<String> {
+    let read = |path: &str| std::fs::read_to_string(manifest.join(path)).unwrap();
+    let (suite, programs) = (read("tests/suite.rs"), read("Cargo.toml"));
+    let names = std::fs::read_dir(manifest.join("tests")).unwrap();
+    let names = names.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let names = names.filter_map(|name| name.strip_suffix(".rs").map(str::to_owned));
+    let is_tested = |name: &String| {
+        suite.contains(&format!("\nmod {name};"))
+            || programs.contains(&format!("\n[[test]]\nname = \"{name}\""))
+    };
+    names.filter(|name| !is_tested(name)).collect()
 }

@@ -95,6 +95,7 @@ impl Maker<'_> {
             return term;
         }
         let fixed = others.iter().flat_map(hills::Wandering::fixed);
+        let fixed = fixed.filter(|&(s, _)| self.levels[s].is_none());
         term = fixed.fold(term, |term, (s, place)| term.narrow_across(&[(s, 1.0)], place));
         term.wandering().narrow_where(move |along, row, found| {
             found.extend(forms.iter().filter_map(|form| form.beside(along, row)).flatten());

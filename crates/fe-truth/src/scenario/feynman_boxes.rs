@@ -949,15 +949,8 @@ impl Boxes {
                 let along = AlongLength { other, turn };
                 self.along_length(&along, spread, (s, axis), whole.as_deref())
             }
-            2 | 3 => {
-                let (own, all) = ([rows[0], rows[1]], [background[0], background[1]]);
-                let is_ordered = own[0] <= own[1];
-                let [own, all] = [own, all].map(|pair| ordered(pair, is_ordered));
-                let whole = is_known.then(|| self.whole(all));
-                let (lengths, window) = (Lengths::new(own), rows[5 - s]);
-                AlongAngle { lengths, window, boxes: self, whole: whole.as_deref() }
-                    .spread(spread, axis)
-            }
+            2 | 3 => self
+                .along_angle(s, [rows, background], is_known, |along| along.spread(spread, axis)),
             _ => None,
         }
     }
@@ -988,13 +981,7 @@ impl Boxes {
                 }
             }
             2 | 3 => {
-                let (own, all) = ([rows[0], rows[1]], [background[0], background[1]]);
-                let is_ordered = own[0] <= own[1];
-                let [own, all] = [own, all].map(|pair| ordered(pair, is_ordered));
-                let whole = is_known.then(|| self.whole(all));
-                let (lengths, window) = (Lengths::new(own), rows[5 - s]);
-                AlongAngle { lengths, window, boxes: self, whole: whole.as_deref() }
-                    .at(effect, x, axis)
+                self.along_angle(s, [rows, background], is_known, |along| along.at(effect, x, axis))
             }
             _ => None,
         }
@@ -1004,6 +991,21 @@ impl Boxes {
     fn side(&self, v: f64) -> Arc<Even> {
         let make = || Arc::new(Even::of(PI, |way| Estimate::exact(side(v, &opening(way)))));
         self.sides.of(v.to_bits(), make)
+    }
+
+    /// An answer along an angle, with the background where it is known.
+    fn along_angle<T>(
+        &self,
+        s: usize,
+        [rows, background]: [[Ends; 4]; 2],
+        is_known: bool,
+        asked: impl FnOnce(&AlongAngle<'_>) -> T,
+    ) -> T {
+        let is_ordered = rows[0] <= rows[1];
+        let [own, all] = [rows, background].map(|law| ordered([law[0], law[1]], is_ordered));
+        let whole = is_known.then(|| self.whole(all));
+        let (lengths, window) = (Lengths::new(own), rows[5 - s]);
+        asked(&AlongAngle { lengths, window, boxes: self, whole: whole.as_deref() })
     }
 
     fn whole(&self, ends: [Ends; 2]) -> Arc<Whole> {
