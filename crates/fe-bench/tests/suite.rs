@@ -1,4 +1,5 @@
 //! Tests of the program and its library, compiled as one program, whose tests run side by side: a file is a module of it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod attacked;
 mod automatic_bins;

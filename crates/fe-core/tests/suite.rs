@@ -1,4 +1,5 @@
 //! Tests of estimators, compiled as one program, whose tests run side by side: a file is a module of it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod automatic_bins;
 mod bad_input;

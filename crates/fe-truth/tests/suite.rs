@@ -1,4 +1,5 @@
 //! Tests of truths, compiled as one program, whose tests run side by side: a file is a module of it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod accuracy;
 mod bad_input;
