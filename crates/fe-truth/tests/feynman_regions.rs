@@ -287,6 +287,40 @@ fn curves_of_a_region_vary_as_simulated_ones_do() {
     }
 }
 
+/// On an axis of less than a turn, as that of data is, at as many places as a figure asks for: with the other angle cut or
+/// whole, and beyond the axis.
+#[test]
+fn curves_on_part_of_a_turn_vary_as_simulated_ones_do() {
+    let (lo, hi) = (1.0, 4.5);
+    for (s, other) in [(2, (0.3, 2.0)), (3, (0.0, std::f64::consts::TAU))] {
+        let mut cut = WHOLE;
+        (cut[0], cut[5 - s]) = ((0.5, 10.0), other);
+        let leaf = scenario().leaf(&region(&cut)).unwrap();
+        let at = |places: &[f64]| {
+            leaf.curve(Quantity::HPdp, s, places, (lo, hi), Centring::None).unwrap()
+        };
+        let middles: Vec<f64> =
+            (0..1000).map(|k| lo + (hi - lo) * (f64::from(k) + 0.5) / 1000.0).collect();
+        let curve = at(&middles);
+        let error = curve.iter().map(|truth| truth.abs_error).fold(0.0, f64::max);
+        assert!(error < 1e-8, "{error:e}");
+        let mean = curve.iter().map(|truth| truth.value).sum::<f64>() / 1000.0;
+        let known = leaf.heterogeneity_value(HeterogeneityValue::PdpMean, s, (lo, hi)).unwrap();
+        assert!((mean - known.value).abs() <= 1e-6 * known.value, "{mean}, {known:?}");
+        let mut draws = Draws::new(cut, 24);
+        for x in [1.0, 3.7, 5.8] {
+            let mut draw = || {
+                let (here, there) = (draws.row(&cut), draws.row(&cut));
+                let apart = |x: f64| f(&with(&here, s, x)) - f(&with(&there, s, x));
+                let [a, b] = [draws.share(), draws.share()].map(|u| apart(lo + (hi - lo) * u));
+                0.5 * (apart(x) - a) * (apart(x) - b)
+            };
+            let drawn: Vec<f64> = (0..100_000).map(|_| draw()).collect();
+            assert_mean(&drawn, at(&[x])[0].value, &format!("h-pdp of x{} at {x}", s + 1));
+        }
+    }
+}
+
 /// All that an estimator prints of a leaf: heterogeneity values and differences as trees have them, mean slopes along an
 /// angle and mean Shapley values.
 #[test]

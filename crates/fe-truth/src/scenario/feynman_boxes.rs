@@ -13,7 +13,10 @@ use std::f64::consts::{PI, TAU};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use rayon::prelude::*;
+
 use super::closed_forms::Spread;
+use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::{
     Estimate, Piecewise, integrate_between_cusps, integrate_to, within,
 };
@@ -144,6 +147,12 @@ impl Lengths {
 fn side(v: f64, opening: &Opening) -> f64 {
     let apart = v.exp_m1();
     (apart * apart + 4.0 * v.exp() * opening.half_cosine2).sqrt()
+}
+
+/// The same by the distance of the angle from π.
+fn side_of(v: f64) -> impl Fn(f64) -> f64 {
+    let (apart2, four) = (v.exp_m1().powi(2), 4.0 * v.exp());
+    move |distance| (apart2 + four * (0.5 * distance).sin().powi(2)).sqrt()
 }
 
 /// The law of the difference of two independent angles that are uniform on intervals, as its distance from π on the circle.
@@ -520,6 +529,8 @@ struct Even {
     /// Values, and integrals from 0, by the third root of the way from the cusp.
     values: Piecewise,
     integrals: Piecewise,
+    /// The integral from 0 to π, with its error.
+    half: [f64; 2],
 }
 
 impl Even {
@@ -528,8 +539,14 @@ impl Even {
         let ends = ((-cusp).cbrt(), (PI - cusp).max(0.0).cbrt());
         let points = within(&[0.0, 0.5 * (ends.0 + ends.1)], ends.0, ends.1);
         let values = Piecewise::of(&points, |root: f64| f(root * root * root));
-        let integrals = Piecewise::of(&points, |root| values.at_own(root).times(3.0 * root * root));
-        Self { cusp, values, integrals }
+        // A series is off evenly: that is no noise, which a series of it would be taken to make larger.
+        let integrals = Piecewise::of(&points, |root| {
+            let value = values.at_own(root);
+            Estimate { error: f64::EPSILON * value.magnitude, ..value }.times(3.0 * root * root)
+        });
+        let half = integrals.integral_to(ends.1);
+        let error = half.error + values.at(0.0).error * PI;
+        Self { cusp, values, integrals, half: [half.value, error] }
     }
 
     /// The place between 0 and π at which it is as at an angle.
@@ -545,12 +562,10 @@ impl Even {
     /// The integral from 0 with its error, which grows with the angle.
     fn integral_to(&self, angle: f64) -> [f64; 2] {
         let (turns, rest) = ((angle / TAU).floor(), angle.rem_euclid(TAU));
-        let within = |angle: f64| {
-            let found = self.integrals.integral_to(self.root(angle));
-            [found.value, found.error]
-        };
-        let half = within(PI);
-        let part = within(rest.min(TAU - rest));
+        let way = rest.min(TAU - rest);
+        let part = self.integrals.integral_to(self.root(way));
+        let off = self.values.at(0.0).error * way;
+        let (part, half) = ([part.value, part.error + off], self.half);
         from_fn(|k| {
             let beyond = if rest <= PI { part[k] } else { 2.0 * half[k] - part[k] };
             2.0 * turns * half[k] + beyond
@@ -609,8 +624,8 @@ enum Mean {
     Shapley,
     /// Of the square of Shapley values of the angle, but for what is the same for all rows.
     Shapley2,
-    /// Of f times its mean over the angle.
-    Product,
+    /// Of the square of f less its mean over the angle.
+    Beyond2,
 }
 
 /// Criteria along an angle, given the other one, which is uniform on a window, and lengths.
@@ -652,11 +667,12 @@ impl AlongAngle<'_> {
                 Mean::Difference2(apart) => self.squares_of_differences(f64::from_bits(apart)),
                 Mean::Shapley => Even::of(PI, |way| self.shapley_at(-way)[0]),
                 Mean::Shapley2 => Even::of(PI, |way| self.shapley_squared(-way)),
-                Mean::Product => Even::of(PI, |way| {
+                Mean::Beyond2 => Even::of(PI, |way| {
                     let opening = opening(way);
                     lengths.mean(2, |v| {
-                        let mean = mean_over_angle(1.0, v.exp()).value;
-                        [Estimate::exact(side(v, &opening) * mean)]
+                        let (side, mean) = (side(v, &opening), mean_over_angle(1.0, v.exp()).value);
+                        let beyond = Estimate::of_size(side - mean, side + mean);
+                        [Estimate { magnitude: beyond.value.abs(), ..beyond }.squared_from(0.0)]
                     })[0]
                 }),
             })
@@ -773,34 +789,106 @@ impl AlongAngle<'_> {
         if is_whole(self.window) {
             return self.squares_on_turn();
         }
-        let both = self.over_window(&self.curve(Mean::Product), x);
         let side = self.curve(Mean::Side);
         let mean = self.over_window(&side, x).minus(side.mean(0.0, TAU));
-        let square = self.mean_square_on((x, x));
-        let squares = square.minus(both.times(2.0)).plus(self.lengths.mean_square_over_angle());
-        squares.minus(mean.product(mean))
+        self.squares_from_turn((x, x)).minus(mean.product(mean))
     }
 
-    /// The variance of curves less their means over part of a turn, which depend on the other angle as well.
+    /// The mean square on part of a turn, which may be one place, of the side less its mean over the angle.
+    fn squares_from_turn(&self, axis: Ends) -> Estimate {
+        if is_whole(self.window) || is_whole(axis) {
+            return self.squares_on_turn();
+        }
+        self.mean_on(axis, &self.curve(Mean::Beyond2))
+    }
+
+    /// The variance of curves less their means over part of a turn, which depend on the other angle as well: what both have
+    /// together is a curve of the angle. Both are taken less the mean over the whole turn.
     fn centred_on(&self, axis: Ends, x: f64) -> Estimate {
-        let (from, to) = self.window;
-        let places = [Self::opposite(axis, self.window), Self::opposite((x, x), self.window)];
-        let points = within(&places.concat(), from, to);
-        let squares = self.lengths.mean(2, |v| {
-            let curve = self.boxes.side(v);
-            let square = integrate_between_cusps(INNER, &points, 0.0, |other| {
-                let mean = curve.mean(axis.0 - other, axis.1 - other);
-                [curve.at(x - other).minus(mean).squared_from(0.0)]
-            });
-            square.map(|total| total.times(1.0 / (to - from)))
-        });
+        let both = self.with_means_on(axis);
+        let both = if both.covers(x) { both.at_own(x) } else { self.product_with_mean(axis, x) };
         let side = self.curve(Mean::Side);
-        let on_axis =
-            integrate_between_cusps(INNER, &Self::opposite(self.window, axis), 0.0, |x| {
-                [self.over_window(&side, x)]
-            });
-        let mean = self.over_window(&side, x).minus(on_axis[0].times(1.0 / (axis.1 - axis.0)));
-        squares[0].minus(mean.product(mean))
+        let mean = self.over_window(&side, x).minus(self.mean_on(axis, &side));
+        let squares = self.squares_from_turn((x, x)).minus(both.times(2.0));
+        squares.plus(self.mean_square_of_means(axis)).minus(mean.product(mean))
+    }
+
+    /// The mean of the side times its mean over part of a turn, along that part.
+    fn with_means_on(&self, axis: Ends) -> Arc<Curve> {
+        self.boxes.with_means.of(self.key_on(axis), || {
+            let points = Self::opposite(self.window, axis);
+            let each = &mut |places: &[f64]| {
+                places.par_iter().map(|&x| self.product_with_mean(axis, x)).collect()
+            };
+            Arc::new(Curve::between_cusps(&points, each))
+        })
+    }
+
+    /// The mean of the side at an angle times its mean over part of a turn, both less that over the whole one.
+    fn product_with_mean(&self, axis: Ends, x: f64) -> Estimate {
+        let places = [Self::opposite(axis, self.window), Self::opposite((x, x), self.window)];
+        let points = within(&places.concat(), self.window.0, self.window.1);
+        self.over_window_and_lengths(&points, |v| {
+            let (side, mean) = (side_of(v), self.mean_of_part(v, axis));
+            let whole = mean_over_angle(1.0, v.exp()).value;
+            move |other| {
+                let here = side(from_opposite(x - other)) - whole;
+                mean(other).product(Estimate::exact(here))
+            }
+        })
+    }
+
+    /// The mean square of the means of the side over part of a turn less those over the whole one.
+    fn mean_square_of_means(&self, axis: Ends) -> Estimate {
+        self.boxes.squares_of_means.of(self.key_on(axis), || {
+            let points = Self::opposite(axis, self.window);
+            self.over_window_and_lengths(&points, |v| {
+                let mean = self.mean_of_part(v, axis);
+                move |other| mean(other).squared_from(0.0)
+            })
+        })
+    }
+
+    /// The mean of the side over part of a turn less that over the whole one, by the other angle.
+    fn mean_of_part(&self, v: f64, axis: Ends) -> impl Fn(f64) -> Estimate {
+        let curve = self.boxes.side(v);
+        let whole = Estimate::exact(mean_over_angle(1.0, v.exp()).value);
+        move |other| {
+            let beyond = curve.mean(axis.0 - other, axis.1 - other).minus(whole);
+            // Its error is told by both; what is accepted of integrals of it goes by itself.
+            Estimate { magnitude: beyond.value.abs(), ..beyond }
+        }
+    }
+
+    /// The mean over the lengths and the other angle of a function of degree 2, made for the logarithm of the ratio of the
+    /// lengths.
+    fn over_window_and_lengths<F: Fn(f64) -> Estimate>(
+        &self,
+        points: &[f64],
+        given: impl Fn(f64) -> F,
+    ) -> Estimate {
+        let (from, to) = self.window;
+        self.lengths.mean(2, |v| {
+            let f = given(v);
+            let total = integrate_between_cusps(INNER, points, 0.0, |other| [f(other)]);
+            total.map(|total| total.times(1.0 / (to - from)))
+        })[0]
+    }
+
+    /// The mean of an even function over the window and part of a turn, which may be one place.
+    fn mean_on(&self, axis: Ends, curve: &Even) -> Estimate {
+        if axis.0 == axis.1 {
+            return self.over_window(curve, axis.0);
+        }
+        let points = Self::opposite(self.window, axis);
+        let [total] =
+            integrate_between_cusps(INNER, &points, 0.0, |x| [self.over_window(curve, x)]);
+        total.times(1.0 / (axis.1 - axis.0))
+    }
+
+    fn key_on(&self, axis: Ends) -> ([u64; 4], [u64; 4]) {
+        let ends = [axis.0, axis.1, self.window.0, self.window.1];
+        (self.lengths.bits(), ends.map(f64::to_bits))
     }
 
     /// The mean square of the side less its mean over the angle.
@@ -816,33 +904,9 @@ impl AlongAngle<'_> {
         squares.minus(self.variance_of_means(Mean::Side, axis)).times(axis.1 - axis.0)
     }
 
-    /// The mean square of the side on part of a turn, which may be one place.
-    fn mean_square_on(&self, axis: Ends) -> Estimate {
-        let [first, second] = self.lengths.0.map(|length| length.moment(1));
-        let middle = |(from, to): Ends| 0.5 * (from + to);
-        let narrowed = |(from, to): Ends| {
-            let half = 0.5 * (to - from);
-            if half == 0.0 { 1.0 } else { half.sin() / half }
-        };
-        let cosine = (middle(axis) - middle(self.window)).cos();
-        let cosine = narrowed(axis) * narrowed(self.window) * cosine;
-        self.lengths.mean_square().plus(Estimate::exact(2.0 * first * second * cosine))
-    }
-
-    /// The mean square of the side on part of a turn less that of its mean over this, which all other features tell of.
+    /// The mean square of the side less its mean over part of a turn, on that.
     fn squares_on(&self, axis: Ends) -> Estimate {
-        let squares = self.mean_square_on(axis);
-        let (from, to) = self.window;
-        let points = Self::opposite(axis, self.window);
-        let of_means = self.lengths.mean(2, |v| {
-            let curve = self.boxes.side(v);
-            let square = integrate_between_cusps(INNER, &points, 0.0, |x| {
-                let mean = curve.mean(axis.0 - x, axis.1 - x);
-                [mean.product(mean)]
-            });
-            square.map(|total| total.times(1.0 / (to - from)))
-        });
-        squares.minus(of_means[0])
+        self.squares_from_turn(axis).minus(self.mean_square_of_means(axis))
     }
 
     /// The integral over an axis of the variance of slopes, or of its root.
@@ -927,6 +991,8 @@ pub(super) struct Boxes {
     /// Sides by the logarithm of the ratio of lengths, of which the first is 1.
     sides: Known<u64, Arc<Even>>,
     squares: Known<([u64; 4], [u64; 4]), Estimate>,
+    with_means: Known<([u64; 4], [u64; 4]), Arc<Curve>>,
+    squares_of_means: Known<([u64; 4], [u64; 4]), Estimate>,
     wholes: Known<[u64; 4], Arc<Whole>>,
 }
 
