@@ -156,6 +156,11 @@ pub enum Error {
         "{0} cannot be told: it, or a number that it is computed from, is larger than 1.8e308 or lost in rounding"
     )]
     TooLarge(String),
+    /// A truth in a region that the value of the feature all but rules out: what it is, and where.
+    #[error(
+        "{0} cannot be told in the region: it is all but impossible there, or a number is larger than 1.8e308 or lost in rounding"
+    )]
+    AllButImpossible(String),
     /// A feature with levels does not have what was asked.
     #[error("`{feature}` has levels: {what} is of features that have a density")]
     HasLevels {

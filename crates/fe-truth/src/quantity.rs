@@ -103,6 +103,11 @@ impl Quantity {
             Self::Pd | Self::Mplot | Self::Ale | Self::AleDerivative | Self::Main | Self::Shap
         )
     }
+
+    /// True for quantities that are over the law of the other features given a value of the feature.
+    pub(crate) const fn is_given_feature(self) -> bool {
+        matches!(self, Self::Mplot | Self::Mu | Self::Sigma | Self::Shap | Self::ShapVariance)
+    }
 }
 
 /// A number that says how much of f a feature, a pair of features, or a sum of effects has.

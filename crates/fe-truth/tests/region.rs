@@ -337,6 +337,63 @@ fn regions_without_rows_are_refused() {
     }
 }
 
+/// Known numbers are integrals of two dimensions over normal scores with 20 digits: given x1 and the region the score of x2 is
+/// in a tail of its law, up to 33 standard deviations out, and those of the other features are where their own law without the
+/// region is next to nothing.
+#[test]
+fn values_that_make_a_region_rare_are_told() {
+    for (rho, x1, from, mplot, mu) in [
+        ("0.95", 1e-4, 0.9, 4.753_898_396_488_592, 28.382_255_726_973_64),
+        ("0.9", 1e-50, 0.45, 4.999_999_999_928_178, 14.314_515_165_323_72),
+        ("0.5", 1e-300, 0.45, 5.0, 14.643_594_387_096_95),
+        ("0.5", 0.5, 0.999, 24.595_464_100_125_74, 0.027_965_288_381_570_05),
+    ] {
+        let region = Region::default().and(1, from, INF);
+        let there = at("friedman1-copula", &format!("rho={rho}")).within(&region).unwrap();
+        for (effect, known) in [(Quantity::Mplot, mplot), (Quantity::Mu, mu)] {
+            let found = there.curve(effect, 0, &[x1], (0.0, 1.0), Centring::None).unwrap()[0];
+            let off = (found.value - known).abs();
+            assert!(off <= found.abs_error && found.abs_error < 1e-9, "{effect}: {found:?}");
+        }
+    }
+}
+
+/// At the very ends the truth is the limit: other features are at the ends of the region that are nearest, or at the same end.
+#[test]
+fn ends_of_a_copula_have_limits_in_a_region() {
+    let region = Region::default().and(1, 0.45, INF).and(2, 0.3, 0.8);
+    let there = at("friedman1-copula", "").within(&region).unwrap();
+    let curve =
+        |effect: Quantity| there.curve(effect, 0, &[0.0, 1.0], (0.0, 1.0), Centring::None).unwrap();
+    let square = |x3: f64| 20.0 * (x3 - 0.5) * (x3 - 0.5);
+    let slope = 10.0 * std::f64::consts::PI;
+    for (effect, known) in [
+        (Quantity::Mplot, [square(0.3), square(0.8) + 15.0]),
+        (Quantity::Mu, [0.45 * slope, -slope]),
+        (Quantity::Sigma, [0.0, 0.0]),
+    ] {
+        for (found, known) in curve(effect).into_iter().zip(known) {
+            let off = (found.value - known).abs();
+            assert!(off <= found.abs_error + 1e-13 && off < 1e-9, "{effect}: {found:?}, {known}");
+        }
+    }
+}
+
+/// A convolution does not resolve so small a probability as that of x2 above 0.9 where x1 is −0.12.
+#[test]
+fn values_that_all_but_rule_out_a_region_are_refused() {
+    let there = at("apley-zhu", "").within(&Region::default().and(1, 0.9, INF)).unwrap();
+    for effect in [Quantity::Mplot, Quantity::Mu, Quantity::Sigma, Quantity::Shap] {
+        let told = |x: f64| there.curve(effect, 0, &[x], there.axis(0), Centring::None);
+        assert!(told(0.8).is_ok(), "{effect}");
+        let error = told(-0.12).unwrap_err();
+        assert!(matches!(error, Error::AllButImpossible(_)), "{effect}: {error}");
+        assert!(error.to_string().contains(&format!("{effect} of x1 at -0.12")), "{error}");
+    }
+    // The partial dependence is not over rows near that value.
+    assert!(there.curve(Quantity::Pd, 0, &[-0.12], there.axis(0), Centring::None).is_ok());
+}
+
 /// Probability of a standard normal number above a value, by Simpson's rule on its density.
 fn above(z: f64) -> f64 {
     let (ends, cells) = ((z, z.max(0.0) + 12.0), 4000);

@@ -30,6 +30,9 @@ pub(crate) fn latent(x: f64) -> f64 {
     normal_quantile(x).clamp(-1e9, 1e9)
 }
 
+/// Least conditional mean of a latent variable that tells that one which is known is at an end: others are below 40.
+const AT_AN_END: f64 = 5e5;
+
 impl Block for GaussianCopula {
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         let others = given.iter().filter(|(feature, _)| *feature != target);
@@ -148,6 +151,16 @@ impl Univariate for Latent {
 
     fn resolves_small_masses(&self) -> bool {
         true
+    }
+
+    fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
+        let nearest = self.nearest(from, to)?;
+        Some(Box::new(Self { mean: nearest, sd: f64::EPSILON }))
+    }
+
+    fn nearest(&self, from: f64, to: f64) -> Option<f64> {
+        let is_apart = self.mean.abs() > AT_AN_END && self.mass(from, to) == 0.0;
+        is_apart.then(|| latent(if self.mean < 0.0 { from } else { to }))
     }
 
     fn quantile(&self, p: f64) -> f64 {

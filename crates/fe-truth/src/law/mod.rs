@@ -213,6 +213,13 @@ pub(crate) trait Univariate: Send + Sync {
         None
     }
 
+    /// What is known of the variable in an interval from which all of the law is infinitely far, as it is given that another
+    /// feature is at an end of its range: it is at the nearest end.
+    fn nearest(&self, from: f64, to: f64) -> Option<f64> {
+        let _ = (from, to);
+        None
+    }
+
     /// [`Univariate::quantile`] of many probabilities.
     fn quantiles(&self, probabilities: &[f64], values: &mut [f64]) {
         for (value, &p) in values.iter_mut().zip(probabilities) {
@@ -568,6 +575,20 @@ impl Law {
     ) -> Box<dyn Univariate> {
         let (block, target) = self.place[feature];
         self.blocks[block].1.conditional(target, &self.local(feature, given))
+    }
+
+    /// True if a value of a feature leaves nothing that can be told of what another one is restricted to.
+    pub(crate) fn all_but_rules_out(&self, feature: usize, x: f64) -> bool {
+        let given = [(feature, self.known(feature, x))];
+        self.conditions.iter().any(|(other, _)| {
+            let is_asked = *other != feature && self.related(feature, *other);
+            is_asked && self.is_known(*other, &[feature]) && {
+                let law = self.conditional(*other, &given);
+                let panels = law.panels();
+                // Of a law that is nowhere all integrals are 0.
+                law.levels().is_none() && panels[0] >= panels[panels.len() - 1]
+            }
+        })
     }
 
     /// True if the law of a feature given others, by their numbers, is known; see [`Block::is_known`].

@@ -44,7 +44,13 @@ impl Block for Restricted {
         if let Some(levels) = law.levels() {
             return Box::new(self.reweighted(levels, target, given));
         }
-        let total = normaliser(&*self.base.conditional(self.target, given), &self.condition);
+        let of_condition = self.base.conditional(self.target, given);
+        let total = normaliser(&*of_condition, &self.condition);
+        let (from, to) = self.condition.interval;
+        if let Some(nearest) = of_condition.nearest(from, to) {
+            let known = given.iter().copied().chain([(self.target, nearest)]);
+            return self.base.conditional(target, &known.collect::<Vec<_>>());
+        }
         let shadow = |end: f64| {
             self.base.shadow(Crossing { of: self.target, along: target, slope: 0.0, at: end })
         };
@@ -53,9 +59,7 @@ impl Block for Restricted {
             ends.into_iter().filter(|end| end.is_finite()).flat_map(shadow).collect();
         let points: Vec<f64> = points.into_iter().map(|x| law.coordinate(x)).collect();
         let panels = law.panels();
-        let panels =
-            within(&[panels.clone(), points].concat(), panels[0], panels[panels.len() - 1]);
-        Box::new(Weighted {
+        let mut weighted = Weighted {
             law,
             base: Arc::clone(&self.base),
             variables: (target, self.target),
@@ -64,7 +68,14 @@ impl Block for Restricted {
             total,
             panels,
             weights: Mutex::default(),
-        })
+        };
+        if weighted.resolves_small_masses() && total < IN_A_TAIL {
+            weighted.panels = weighted.where_it_counts();
+        }
+        let panels = &weighted.panels;
+        let (first, last) = (panels[0], panels[panels.len() - 1]);
+        weighted.panels = within(&[panels.as_slice(), &points].concat(), first, last);
+        Box::new(weighted)
     }
 
     fn is_known(&self, target: usize, given: &[usize]) -> bool {
@@ -103,6 +114,9 @@ impl Block for Restricted {
 /// then of no account.
 pub(super) const LEAST: f64 = 1e-10;
 
+/// Least probability that is told to all its digits by a law that resolves small ones.
+const FAINTEST: f64 = 1e-290;
+
 /// The probability of a condition.
 fn mass(law: &dyn Univariate, condition: &Condition) -> f64 {
     match law.levels() {
@@ -113,8 +127,12 @@ fn mass(law: &dyn Univariate, condition: &Condition) -> f64 {
 
 /// The probability of a condition, to divide by; NaN where it has lost its digits.
 pub(super) fn normaliser(law: &dyn Univariate, condition: &Condition) -> f64 {
-    if law.levels().is_some() || law.resolves_small_masses() {
+    if law.levels().is_some() {
         return mass(law, condition);
+    }
+    if law.resolves_small_masses() {
+        let mass = mass(law, condition);
+        return if mass < FAINTEST { f64::NAN } else { mass };
     }
     // A difference of distribution functions would be wrong by some 1e-16.
     let mass = integrated(law, condition.interval.0, condition.interval.1);
@@ -146,6 +164,44 @@ impl CutOff {
         Self { law, from, to, total }
     }
 }
+
+impl CutOff {
+    /// Panels of an interval in a tail, from the end that is nearest to all that counts of the law: what lies beyond its panels
+    /// is little, but need not be little of the interval. None where such masses are not resolved.
+    fn tail(&self, start: f64, end: f64, (low, high): (f64, f64)) -> Option<Vec<f64>> {
+        let middle = 0.5 * (low + high);
+        let is_told = self.law.resolves_small_masses() && self.total < IN_A_TAIL;
+        let (near, far, step) = match (start >= middle, end <= middle) {
+            (true, false) => (start, end, 1e-4 * (high - low)),
+            (false, true) => (end, start, 1e-4 * (low - high)),
+            _ => return None,
+        };
+        let [here, further] = [near, near + step].map(|u| self.law.weight(u));
+        // The law falls off as it does within a short step.
+        let decay = (here / further).ln() / step.abs();
+        if !(is_told && decay.is_finite() && decay > 0.0 && near != far) {
+            return None;
+        }
+        let room = (far - near).abs().min(DECAYS[DECAYS.len() - 1] / decay);
+        let ways = DECAYS.map(|decays| decays / decay).into_iter().filter(|way| *way < room);
+        let mut panels: Vec<f64> =
+            ways.chain([room]).map(|way| near + way.copysign(step)).collect();
+        panels.sort_by(f64::total_cmp);
+        Some(panels)
+    }
+}
+
+/// Probability of an interval below which a tail is integrated on its own scale.
+const IN_A_TAIL: f64 = 1e-3;
+
+/// Places on either side at which a density is looked for, so far from each other in widths of the panels: up to where normal
+/// densities are too small for numbers; and what is nothing beside the largest.
+const SEEN: i32 = 64;
+const FINELY: f64 = 1.0 / 32.0;
+const NOTHING: f64 = 1e-24;
+
+/// Lengths over which a law falls off e-fold, at which panels in its tail end.
+const DECAYS: [f64; 6] = [0.0, 1.0, 4.0, 12.0, 30.0, 60.0];
 
 impl Univariate for CutOff {
     fn pdf(&self, x: f64) -> f64 {
@@ -180,6 +236,11 @@ impl Univariate for CutOff {
         let panels = self.law.panels();
         let (low, high) = (panels[0], panels[panels.len() - 1]);
         let [start, end] = [self.from, self.to].map(|x| self.law.coordinate(x));
+        let own = within(&panels, low, high);
+        let tail = self.tail(start, end, (low, high));
+        if let Some(tail) = tail {
+            return within(&[own, tail.clone()].concat(), tail[0], tail[tail.len() - 1]);
+        }
         // All that counts may lie on one side of the interval; its law is then of no weight.
         let from = if start < high { low.max(start) } else { start };
         let to = if end > from { high.min(end).max(from) } else { from };
@@ -216,6 +277,22 @@ struct Weighted {
 impl Weighted {
     /// Most densities that are kept.
     const MOST: usize = 1 << 14;
+
+    /// Panels where the density counts: a condition that is rare without this feature may hold where its own law is next to
+    /// nothing.
+    fn where_it_counts(&self) -> Vec<f64> {
+        let (low, high) = (self.panels[0], self.panels[self.panels.len() - 1]);
+        let (middle, step) = (0.5 * (low + high), FINELY * (high - low));
+        let places = (-SEEN..=SEEN).map(|k| middle + f64::from(k) * step);
+        let seen: Vec<(f64, f64)> = places.map(|u| (u, self.weight(u))).collect();
+        let most = seen.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
+        let counts = |(u, weight): &(f64, f64)| (*weight > NOTHING * most).then_some(*u);
+        let (from, to) = (seen.iter().find_map(counts), seen.iter().rev().find_map(counts));
+        let (Some(from), Some(to)) = (from, to) else { return self.panels.clone() };
+        let (from, to) = (from - step, to + step);
+        let quarters = [0.25, 0.5, 0.75].map(|share| from + share * (to - from));
+        within(&[self.panels.as_slice(), &quarters].concat(), from, to)
+    }
 
     /// Likelihood ratio of the condition where this feature is known.
     fn factor(&self, known: f64) -> f64 {
@@ -320,6 +397,23 @@ mod tests {
         let third = [(2, latent(0.9))];
         assert_is_a_law(&*block.conditional(0, &third), 1e-12, "in the interval, given a third");
         assert_is_a_law(&*block.conditional(1, &third), 1e-11, "another one, given a third");
+    }
+
+    /// In a tail, and where the law of another feature without the interval is next to nothing.
+    #[test]
+    fn a_copula_given_an_interval_far_out() {
+        for (rho, x, interval) in
+            [(0.9, 1e-9, (0.9, 1.0)), (0.9, 1e-9, (0.4, 0.41)), (0.5, 0.999_999, (0.0, 1e-3))]
+        {
+            let block = cut(GaussianCopula { rho, dimension: 3 }, interval.0, interval.1);
+            let given = [(2, latent(x))];
+            let own = block.conditional(0, &given);
+            assert_is_a_law(&*own, 1e-11, "the feature in the interval");
+            assert_is_a_law(&*block.conditional(1, &given), 1e-10, "another one");
+            // Nearly exponential from the nearest end on.
+            let start = own.coordinate(if x < 0.5 { interval.0 } else { interval.1 });
+            assert!(start.abs() > 5.0, "{start}");
+        }
     }
 
     /// A copula that counts how often a law of it is asked for.

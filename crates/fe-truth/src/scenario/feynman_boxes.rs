@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use rayon::prelude::*;
 
 use super::closed_forms::Spread;
+use crate::engine::watch::spend;
 use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::{
     Estimate, Piecewise, integrate_between_cusps, integrate_to, within,
@@ -26,6 +27,9 @@ use crate::quantity::Quantity;
 /// Error of a panel that is accepted, relative to the integral of the magnitude: of outer and of inner integrals.
 const TOLERANCE: f64 = 1e-12;
 const INNER: f64 = 1e-13;
+
+/// Evaluations that an integral over the other length and the angle takes, about: many are worth several threads.
+const COST_OF_A_BOX: f64 = 2e4;
 
 /// Largest ln(x2 / x1), and a little more.
 const MOST_RATIO: f64 = 4.61;
@@ -324,6 +328,7 @@ impl AlongLength {
         places: &[f64],
         mut given: impl FnMut(f64) -> F,
     ) -> [Estimate; M] {
+        spend(COST_OF_A_BOX);
         self.turn.mean(TOLERANCE, |distance| self.other.mean(INNER, places, given(distance)))
     }
 
@@ -351,6 +356,19 @@ impl AlongLength {
         let of_box = self.integral(axis, |x| with_square(self.mean_side(x), mean.value));
         let of_box = mean_and_variance(of_box.map(|total| total.times(1.0 / width)), mean.value)[1];
         all.minus(mean.product(mean)).minus(of_axis).minus(of_box).times(width)
+    }
+
+    /// The variance at a value of curves less their means over an axis.
+    fn centred_at(&self, x: f64, axis: Ends) -> Estimate {
+        let (lo, hi) = axis;
+        let [_, variance] = self.moments(&[lo, hi, x], |distance| {
+            let opening = opening(distance);
+            move |x2| {
+                let side = Estimate::exact(third(x, x2, &opening));
+                side.minus(Self::over_axis(x2, &opening, axis))
+            }
+        });
+        variance
     }
 
     /// The mean of the side at a value.
@@ -1021,7 +1039,7 @@ impl Boxes {
         }
     }
 
-    /// An effect at a value; along a length curves less their means are left out.
+    /// An effect at a value.
     pub(super) fn at(
         &self,
         effect: Quantity,
@@ -1039,6 +1057,7 @@ impl Boxes {
                     Quantity::Pd | Quantity::Mplot => Some(along.mean_side(x)),
                     Quantity::Dpd | Quantity::Mu => Some(along.mean_slope(x)),
                     Quantity::HDpdp | Quantity::Sigma => Some(along.variance_of_slope(x)),
+                    Quantity::HPdp => Some(along.centred_at(x, axis)),
                     Quantity::ShapVariance if is_known => {
                         let whole = self.whole([background[0], background[1]]);
                         Some(along.shapley_at(&whole, s, x))

@@ -216,13 +216,17 @@ impl Scenario {
         let curve = on.raw(effect, points).into_iter();
         let curve: Vec<Truth> = curve.map(|value| value.minus(constant)).collect();
         self.judge_curve((effect, feature), points, &curve)?;
+        let is_of_region = effect.is_given_feature() && self.parts.engine.law().is_restricted();
+        let what = |x: f64| format!("{effect} of {} at {}", self.feature_name(feature), number(&x));
         curve
             .into_iter()
             .zip(points)
-            .map(|(value, &x)| {
-                value.told(|| {
-                    format!("{effect} of {} at {}", self.feature_name(feature), number(&x))
-                })
+            .map(|(value, &x)| match value.told(|| what(x)) {
+                Err(Error::TooLarge(what)) if is_of_region => Err(Error::AllButImpossible(what)),
+                Ok(_) if is_of_region && self.parts.engine.law().all_but_rules_out(feature, x) => {
+                    Err(Error::AllButImpossible(what(x)))
+                }
+                told => told,
             })
             .collect()
     }
