@@ -366,6 +366,17 @@ pub(crate) fn integrate_to<const M: usize>(
     floor: f64,
     mut f: impl FnMut(f64) -> [Estimate; M],
 ) -> [Estimate; M] {
+    adaptively(tolerance, points, floor, &mut f)
+}
+
+/// The same of any integrand: compiled once for each number of components, as it would take a fifth of the crate's
+/// compilation for each integrand.
+fn adaptively<const M: usize>(
+    tolerance: f64,
+    points: &[f64],
+    floor: f64,
+    f: &mut dyn FnMut(f64) -> [Estimate; M],
+) -> [Estimate; M] {
     let mut is_lost = false;
     let mut f = |x: f64| {
         // With one that is not a number the integral is none: what it takes to know the others is spared.
