@@ -30,7 +30,7 @@ pub(crate) fn latent(x: f64) -> f64 {
     normal_quantile(x).clamp(-1e9, 1e9)
 }
 
-/// Least conditional mean of a latent variable that tells that one which is known is at an end: others are below 40.
+/// Least conditional mean of a latent variable that tells that one which is known is at an end: each other one adds less than 40.
 const AT_AN_END: f64 = 5e5;
 
 impl Block for GaussianCopula {

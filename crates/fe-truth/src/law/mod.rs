@@ -213,11 +213,10 @@ pub(crate) trait Univariate: Send + Sync {
         None
     }
 
-    /// What is known of the variable in an interval from which all of the law is infinitely far, as it is given that another
-    /// feature is at an end of its range: it is at the nearest end.
+    /// The nearest end of an interval, as it is known, where all of the law is infinitely far from that, as it is given that
+    /// another feature is at an end of its range: the variable is there if it is in the interval.
     fn nearest(&self, from: f64, to: f64) -> Option<f64> {
-        let _ = (from, to);
-        None
+        self.base().and_then(|law| law.nearest(from, to))
     }
 
     /// [`Univariate::quantile`] of many probabilities.

@@ -75,6 +75,10 @@ impl Block for Restricted {
         let panels = &weighted.panels;
         let (first, last) = (panels[0], panels[panels.len() - 1]);
         weighted.panels = within(&[panels.as_slice(), &points].concat(), first, last);
+        if weighted.total < IN_A_TAIL && !weighted.is_seen() {
+            weighted.total = f64::NAN;
+            weighted.weights = Mutex::default();
+        }
         Box::new(weighted)
     }
 
@@ -194,6 +198,9 @@ impl CutOff {
 /// Probability of an interval below which a tail is integrated on its own scale.
 const IN_A_TAIL: f64 = 1e-3;
 
+/// Share of a law beyond its panels from which on nothing is told of it.
+const UNSEEN: f64 = 1e-9;
+
 /// Places on either side at which a density is looked for, so far from each other in widths of the panels: up to where normal
 /// densities are too small for numbers; and what is nothing beside the largest.
 const SEEN: i32 = 64;
@@ -294,6 +301,12 @@ impl Weighted {
         within(&[self.panels.as_slice(), &quarters].concat(), from, to)
     }
 
+    /// True if the panels hold all of the law, but for what a difference of distribution functions may be off.
+    fn is_seen(&self) -> bool {
+        let off = (integrated(self, f64::NEG_INFINITY, f64::INFINITY) - 1.0).abs();
+        off < UNSEEN.max(10.0 * f64::EPSILON / self.total)
+    }
+
     /// Likelihood ratio of the condition where this feature is known.
     fn factor(&self, known: f64) -> f64 {
         let mut given = self.given.clone();
@@ -304,6 +317,11 @@ impl Weighted {
 }
 
 impl Univariate for Weighted {
+    /// A condition on another feature tells nothing more of what is infinitely far.
+    fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
+        self.law.nearest(from, to).and_then(|_| self.law.restricted(from, to))
+    }
+
     fn pdf(&self, x: f64) -> f64 {
         self.law.pdf(x) * self.factor(self.base.known(self.variables.0, x))
     }

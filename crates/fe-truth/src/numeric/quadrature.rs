@@ -369,8 +369,7 @@ pub(crate) fn integrate_to<const M: usize>(
     adaptively(tolerance, points, floor, &mut f)
 }
 
-/// The same of any integrand: compiled once for each number of components, as it would take a fifth of the crate's
-/// compilation for each integrand.
+/// The same of any integrand: compiled once for each number of components, and not for each integrand.
 fn adaptively<const M: usize>(
     tolerance: f64,
     points: &[f64],
