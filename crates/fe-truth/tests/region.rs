@@ -390,6 +390,16 @@ fn values_that_all_but_rule_out_a_region_are_refused() {
         assert!(matches!(error, Error::AllButImpossible(_)), "{effect}: {error}");
         assert!(error.to_string().contains(&format!("{effect} of x1 at -0.12")), "{error}");
     }
+    // The same of a file, of a law of which all that counts is a little before the region.
+    let path =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/problems/threshold-linear.toml");
+    let file = std::fs::read_to_string(path).unwrap();
+    let file = fe_truth::problem("threshold-linear", &file, &[]).unwrap();
+    let beside = file.within(&Region::default().and(1, 0.4, INF)).unwrap();
+    for x in [0.3, 0.305, 0.32] {
+        let error = beside.curve(Quantity::Mplot, 0, &[x], (0.0, 1.0), Centring::None).unwrap_err();
+        assert!(matches!(error, Error::AllButImpossible(_)), "{x}: {error}");
+    }
     // The partial dependence is not over rows near that value.
     assert!(there.curve(Quantity::Pd, 0, &[-0.12], there.axis(0), Centring::None).is_ok());
 }

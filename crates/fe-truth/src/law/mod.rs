@@ -213,6 +213,13 @@ pub(crate) trait Univariate: Send + Sync {
         None
     }
 
+    /// True of a law of which nothing is told, so that integrals over it are 0 or no number.
+    fn is_nowhere(&self) -> bool {
+        let panels = self.panels();
+        let (first, last) = (panels[0], panels[panels.len() - 1]);
+        first >= last || self.weight(0.5 * (first + last)).is_nan()
+    }
+
     /// The nearest end of an interval, as it is known, where all of the law is infinitely far from that, as it is given that
     /// another feature is at an end of its range: the variable is there if it is in the interval.
     fn nearest(&self, from: f64, to: f64) -> Option<f64> {
@@ -583,9 +590,7 @@ impl Law {
             let is_asked = *other != feature && self.related(feature, *other);
             is_asked && self.is_known(*other, &[feature]) && {
                 let law = self.conditional(*other, &given);
-                let panels = law.panels();
-                // Of a law that is nowhere all integrals are 0.
-                law.levels().is_none() && panels[0] >= panels[panels.len() - 1]
+                law.levels().is_none() && law.is_nowhere()
             }
         })
     }

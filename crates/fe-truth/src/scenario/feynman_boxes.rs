@@ -149,14 +149,13 @@ impl Lengths {
 
 /// The third side for a first length of 1.
 fn side(v: f64, opening: &Opening) -> f64 {
-    let apart = v.exp_m1();
-    (apart * apart + 4.0 * v.exp() * opening.half_cosine2).sqrt()
+    side_of(v)(opening.half_cosine2)
 }
 
-/// The same by the distance of the angle from π.
+/// The same by the square of the cosine of half the angle.
 fn side_of(v: f64) -> impl Fn(f64) -> f64 {
-    let (apart2, four) = (v.exp_m1().powi(2), 4.0 * v.exp());
-    move |distance| (apart2 + four * (0.5 * distance).sin().powi(2)).sqrt()
+    let (apart, four) = (v.exp_m1(), 4.0 * v.exp());
+    move |half_cosine2| (apart * apart + four * half_cosine2).sqrt()
 }
 
 /// The law of the difference of two independent angles that are uniform on intervals, as its distance from π on the circle.
@@ -850,7 +849,8 @@ impl AlongAngle<'_> {
             let (side, mean) = (side_of(v), self.mean_of_part(v, axis));
             let whole = mean_over_angle(1.0, v.exp()).value;
             move |other| {
-                let here = side(from_opposite(x - other)) - whole;
+                let half_cosine2 = (0.5 * from_opposite(x - other)).sin().powi(2);
+                let here = side(half_cosine2) - whole;
                 mean(other).product(Estimate::exact(here))
             }
         })

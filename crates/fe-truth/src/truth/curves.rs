@@ -211,21 +211,23 @@ impl Scenario {
         }
         self.begin();
         self.check_quantity(effect, feature, centring)?;
+        let law = self.parts.engine.law();
+        let is_of_region = effect.is_given_feature() && law.is_restricted();
+        let what = |x: f64| format!("{effect} of {} at {}", self.feature_name(feature), number(&x));
+        let is_ruled_out = |x: &&f64| law.all_but_rules_out(feature, **x);
+        if let Some(&x) = points.iter().filter(|_| is_of_region).find(is_ruled_out) {
+            return Err(Error::AllButImpossible(what(x)));
+        }
         let on = OneFeature { scenario: self, feature, axis };
         let constant = on.centre(effect, centring);
         let curve = on.raw(effect, points).into_iter();
         let curve: Vec<Truth> = curve.map(|value| value.minus(constant)).collect();
         self.judge_curve((effect, feature), points, &curve)?;
-        let is_of_region = effect.is_given_feature() && self.parts.engine.law().is_restricted();
-        let what = |x: f64| format!("{effect} of {} at {}", self.feature_name(feature), number(&x));
         curve
             .into_iter()
             .zip(points)
             .map(|(value, &x)| match value.told(|| what(x)) {
                 Err(Error::TooLarge(what)) if is_of_region => Err(Error::AllButImpossible(what)),
-                Ok(_) if is_of_region && self.parts.engine.law().all_but_rules_out(feature, x) => {
-                    Err(Error::AllButImpossible(what(x)))
-                }
                 told => told,
             })
             .collect()
