@@ -833,8 +833,8 @@ impl NestedIntegral<'_> {
     /// The integrand at a row; none where it takes more evaluations than it may.
     pub(super) fn at(&self, row: &mut [f64]) -> Option<Estimate> {
         self.spent.set(self.spent.get() + 1.0);
+        spend(1.0);
         if self.engine.watch.is_some() {
-            spend(1.0);
             if is_spent() || self.spent.get() > self.most {
                 return None;
             }
@@ -1067,17 +1067,25 @@ impl NestedIntegral<'_> {
         at: &mut dyn FnMut(f64) -> Estimate,
     ) -> Option<Estimate> {
         let rough = &self.rough[rest.len()];
-        let is_asked = self.engine.watch.is_some() && !self.engine.is_witness();
-        if !is_asked || rough.get() >= MOST_ROUGH {
+        let is_asked = self.engine.watch.is_some() || law.is_tilted();
+        if !is_asked || self.engine.is_witness() || rough.get() >= MOST_ROUGH {
             return None;
         }
-        let normal = law.normal_coordinate()?;
+        let was_in_vain = || rough.set(rough.get() + 1);
+        let Some(normal) = law.normal_coordinate() else {
+            // What a condition tells is asked for at many nodes before it is known that these do not resolve it.
+            if law.is_tilted() {
+                was_in_vain();
+            }
+            return None;
+        };
         if is_faster(smooth, normal) {
             return None;
         }
-        let found = over_normal(normal, self.floor, at);
+        let tilted = |u: f64| at(u).times(law.tilt(u));
+        let found = over_normal(normal, self.floor, tilted);
         if found.is_none() {
-            rough.set(rough.get() + 1);
+            was_in_vain();
         }
         found.map(|total| law.vouched(total))
     }

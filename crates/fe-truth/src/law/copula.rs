@@ -141,6 +141,10 @@ impl Univariate for Latent {
         self.sd * normal_pdf(self.mean + self.sd * u)
     }
 
+    fn normal_coordinate(&self) -> Option<(f64, f64)> {
+        Some((0.0, 1.0))
+    }
+
     fn weight(&self, u: f64) -> f64 {
         normal_pdf(u)
     }

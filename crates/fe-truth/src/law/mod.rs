@@ -81,9 +81,21 @@ pub(crate) trait Univariate: Send + Sync {
         found
     }
 
-    /// Mean and standard deviation of the coordinate, where its density is normal and places are smooth in it.
+    /// Mean and standard deviation of the coordinate, where its density is normal but for [`Univariate::tilt`] and places are
+    /// smooth in it.
     fn normal_coordinate(&self) -> Option<(f64, f64)> {
         None
+    }
+
+    /// True if a condition on another variable tilts the density.
+    fn is_tilted(&self) -> bool {
+        false
+    }
+
+    /// What the density of a coordinate has been multiplied with by a condition on another variable.
+    fn tilt(&self, u: f64) -> f64 {
+        let _ = u;
+        1.0
     }
 
     /// The ends between which the logarithm of the variable is uniform, if it is.

@@ -1,12 +1,12 @@
 //! A block of features given that one of them lies in an interval, or is at some of its levels.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::levels::Levels;
 use super::region::Condition;
 use super::{Block, Crossing, Univariate};
-use crate::numeric::quadrature::{Estimate, integrate, within};
+use crate::numeric::quadrature::{Estimate, integrate, over_normal, within};
 
 /// A block given that a feature obeys a condition, which must have a probability.
 pub(crate) struct Restricted {
@@ -67,7 +67,8 @@ impl Block for Restricted {
             condition: self.condition.clone(),
             total,
             panels,
-            weights: Mutex::default(),
+            is_resolved: OnceLock::new(),
+            ratios: Mutex::default(),
         };
         if weighted.resolves_small_masses() && total < IN_A_TAIL {
             weighted.panels = weighted.where_it_counts();
@@ -77,7 +78,7 @@ impl Block for Restricted {
         weighted.panels = within(&[panels.as_slice(), &points].concat(), first, last);
         if weighted.total < IN_A_TAIL && !weighted.is_seen() {
             weighted.total = f64::NAN;
-            weighted.weights = Mutex::default();
+            weighted.ratios = Mutex::default();
         }
         Box::new(weighted)
     }
@@ -198,8 +199,10 @@ impl CutOff {
 /// Probability of an interval below which a tail is integrated on its own scale.
 const IN_A_TAIL: f64 = 1e-3;
 
-/// Share of a law beyond its panels from which on nothing is told of it.
+/// Share of a law beyond its panels from which on nothing is told of it, and beside the nodes of the rule of trapezia from
+/// which on panels are used.
 const UNSEEN: f64 = 1e-9;
+const UNSEEN_BY_WAVES: f64 = 1e-11;
 
 /// Places on either side at which a density is looked for, so far from each other in widths of the panels: up to where normal
 /// densities are too small for numbers; and what is nothing beside the largest.
@@ -276,13 +279,15 @@ struct Weighted {
     /// Probability of the condition before this feature is known.
     total: f64,
     panels: Vec<f64>,
-    /// Densities of coordinates, to the bit: integrals over this feature come to the same nodes again and again, and the
-    /// probability of the condition may be an integral itself.
-    weights: Mutex<HashMap<u64, f64>>,
+    /// True if the rule of trapezia resolves what the condition tells along this feature.
+    is_resolved: OnceLock<bool>,
+    /// Likelihood ratios at coordinates, to the bit: integrals over this feature come to the same nodes again and again, and
+    /// the probability of the condition may be an integral itself.
+    ratios: Mutex<HashMap<u64, f64>>,
 }
 
 impl Weighted {
-    /// Most densities that are kept.
+    /// Most ratios that are kept.
     const MOST: usize = 1 << 14;
 
     /// Panels where the density counts: a condition that is rare without this feature may hold where its own law is next to
@@ -307,12 +312,33 @@ impl Weighted {
         off < UNSEEN.max(10.0 * f64::EPSILON / self.total)
     }
 
+    /// True if at the nodes of the rule of trapezia all of the law is seen.
+    fn is_resolved_by_waves(&self, normal: (f64, f64)) -> bool {
+        let all = over_normal(normal, 0.0, |u| Estimate::exact(self.tilt(u)));
+        all.is_some_and(|all| (all.value - 1.0).abs() < UNSEEN_BY_WAVES)
+    }
+
     /// Likelihood ratio of the condition where this feature is known.
     fn factor(&self, known: f64) -> f64 {
         let mut given = self.given.clone();
         given.push((self.variables.0, known));
         let law = self.base.conditional(self.variables.1, &given);
         mass(&*law, &self.condition) / self.total
+    }
+
+    /// As [`Self::factor`], at a coordinate, and kept.
+    fn ratio(&self, u: f64) -> f64 {
+        let lock = || self.ratios.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(&u.to_bits()).copied();
+        known.unwrap_or_else(|| {
+            let made = self.factor(self.law.known(u));
+            let mut kept = lock();
+            if kept.len() >= Self::MOST {
+                kept.clear();
+            }
+            kept.insert(u.to_bits(), made);
+            made
+        })
     }
 }
 
@@ -343,17 +369,20 @@ impl Univariate for Weighted {
     }
 
     fn weight(&self, u: f64) -> f64 {
-        let lock = || self.weights.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lock().get(&u.to_bits()).copied();
-        known.unwrap_or_else(|| {
-            let made = self.law.weight(u) * self.factor(self.law.known(u));
-            let mut kept = lock();
-            if kept.len() >= Self::MOST {
-                kept.clear();
-            }
-            kept.insert(u.to_bits(), made);
-            made
-        })
+        self.law.weight(u) * self.ratio(u)
+    }
+
+    fn normal_coordinate(&self) -> Option<(f64, f64)> {
+        let normal = self.law.normal_coordinate().filter(|_| self.total >= IN_A_TAIL)?;
+        self.is_resolved.get_or_init(|| self.is_resolved_by_waves(normal)).then_some(normal)
+    }
+
+    fn is_tilted(&self) -> bool {
+        true
+    }
+
+    fn tilt(&self, u: f64) -> f64 {
+        self.law.tilt(u) * self.ratio(u)
     }
 
     fn support(&self) -> (f64, f64) {
