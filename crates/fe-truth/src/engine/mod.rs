@@ -403,8 +403,8 @@ impl Engine {
         })
     }
 
-    /// A mean of terms as a curve between points at which it may change its course; of a problem file, where terms have
-    /// cusps, with what they leave in it where they enter the law of what it is over.
+    /// A mean of terms as a curve between points at which it may change its course; of a problem file or in a region, where
+    /// terms have cusps, with what they leave in it where they enter the law of what it is over.
     pub(crate) fn resolved<'t>(
         &self,
         points: &[f64],
@@ -412,7 +412,8 @@ impl Engine {
         mean: &(dyn Fn(f64) -> Estimate + Sync),
     ) -> Curve {
         let means = &mut |places: &[f64]| at_each(places, mean);
-        if self.watch.is_some() && terms.into_iter().any(Term::has_cusps) {
+        let is_asked = self.watch.is_some() || self.law().is_restricted();
+        if is_asked && terms.into_iter().any(Term::has_cusps) {
             return Curve::between_cusps(points, means);
         }
         Curve::smooth(points, means)
@@ -925,7 +926,7 @@ impl Engine {
             }
             [value.times(stretch)]
         };
-        let [total] = if term.has_cusps() && !breaks.is_empty() {
+        let [total] = if self.watch.is_some() && term.has_cusps() && !breaks.is_empty() {
             integrate_between_cusps(tolerance, &points, 0.0, at)
         } else {
             integrate_to(tolerance, &points, 0.0, at)

@@ -258,6 +258,11 @@ impl<'a> HeldFeatures<'a> {
         if local.moves().is_some_and(|feature| feature == a || feature == b) {
             return None;
         }
+        // Nor does what a coalition with one of them is worth, but over the whole circle of the other one.
+        let background = &self.engine.whole.law;
+        if local.is_shapley() && ![a, b].iter().all(|&angle| background.is_as_declared(angle)) {
+            return None;
+        }
         let reads = |term: &&&Term| term.reads(a) || term.reads(b);
         let agree = terms.iter().filter(reads).all(|term| term.angles() == Some([a, b]));
         let free = features.contains(&a) && features.contains(&b);
@@ -1010,7 +1015,8 @@ impl NestedIntegral<'_> {
             points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
         }
         // Of a law that needs no places of its own cusps are at the points that are left.
-        let are_cusps = !breaks.is_empty()
+        let are_cusps = self.engine.watch.is_some()
+            && !breaks.is_empty()
             && points.len() == 2 + breaks.len()
             && self.terms.iter().any(|term| term.has_cusps());
         let points = self.engine.panels_between(&points, from, to);

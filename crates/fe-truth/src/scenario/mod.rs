@@ -12,7 +12,6 @@ mod effector;
 #[cfg(test)]
 mod example;
 mod feynman;
-mod feynman_boxes;
 mod friedman1;
 mod friedman1_copula;
 mod goldstein;

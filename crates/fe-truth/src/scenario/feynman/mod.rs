@@ -5,11 +5,17 @@
 //! which is uniform on the circle whatever one of them is; means over it are elliptic integrals, by
 //! the arithmetic-geometric mean, and means over a length are elementary.
 
+mod along_angle;
+mod along_length;
+mod background;
+mod boxes;
+mod length;
+mod turn;
+
 use std::f64::consts::{PI, TAU};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::closed_forms::{ClosedForms, InBox, Pointwise, Spread};
-use super::feynman_boxes::Boxes;
 use super::{Family, Parameters, Parts, ScenarioInfo};
 use crate::error::Error;
 use crate::expression::{Expression, feature};
@@ -18,6 +24,7 @@ use crate::law::{Law, LogUniform, PiecewiseUniform};
 use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
 use crate::numeric::triangle::{MeanOverLength, Opening, mean_between, mean_over_angle, third};
 use crate::quantity::Quantity;
+use boxes::Boxes;
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -98,7 +105,7 @@ impl Function for Feynman {
 fn side() -> Term {
     let value = |x: &[f64]| third(x[0], x[1], &Opening::of(x[2] - x[3]));
     let term = Term::new(&[0, 1, 2, 3], value, slope).turning([2, 3]).breaking_where(cusps);
-    let term = term.mirrored_at((0.0, PI));
+    let term = term.mirrored_at((0.0, PI)).with_cusps();
     let over_lengths = Term::new(
         &[2, 3],
         |x| mean_over_lengths().at(folded(x[2] - x[3])).value,

@@ -1,0 +1,222 @@
+//! Heterogeneity of the third side in a box of lengths and angles: the criterion of regions, by integrals of two dimensions at
+//! most.
+//!
+//! The features are independent. Of local curves h over x_s, with r in the box, the mean over x_s of the variance over r is
+//! E_r Q − E_s A², where Q(r) is the mean square along x_s and A(x_s) the mean over the box. Along a length Q is elementary;
+//! along an angle whose whole turn is averaged over, it is one of the lengths alone, and A is an even function of the angle
+//! averaged over a window. The side is homogeneous: over a box of lengths what depends on their ratio alone, times a power of
+
+use std::collections::HashMap;
+use std::f64::consts::PI;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::along_angle::{AlongAngle, Given, Mean, Parts};
+use super::along_length::AlongLength;
+use super::background::{Background, over_length};
+use super::length::{Ends, Length, Lengths, side};
+use super::turn::{Even, Turn, is_whole, opening};
+use crate::numeric::cusps::Curve;
+use crate::numeric::quadrature::Estimate;
+use crate::quantity::Quantity;
+use crate::scenario::closed_forms::Spread;
+
+/// Answers by their questions, as they were asked.
+pub(super) struct Known<K, V>(Mutex<HashMap<K, V>>);
+
+impl<K, V> Default for Known<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Known<K, V> {
+    /// Most that are kept.
+    const MOST: usize = 4096;
+
+    pub(super) fn of(&self, key: K, make: impl FnOnce() -> V) -> V {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return known.clone();
+        }
+        let made = make();
+        let mut kept = lock();
+        if kept.len() >= Self::MOST {
+            kept.clear();
+        }
+        kept.insert(key, made.clone());
+        made
+    }
+}
+
+/// A criterion along a length by its name, its axis, the other length, the angle and, of Shapley values, the background.
+type CriterionKey = (u8, Vec<u64>, [u64; 2], [u64; 3], [u64; 4]);
+
+/// Criteria of boxes, and parts of them, as they were asked for.
+#[derive(Default)]
+pub(super) struct Boxes {
+    along_lengths: Known<CriterionKey, Option<Estimate>>,
+    pub(super) curves: Known<(Mean, [u64; 4], [u64; 4]), Arc<Even>>,
+    /// Sides by the logarithm of the ratio of lengths, of which the first is 1.
+    pub(super) sides: Known<u64, Arc<Even>>,
+    pub(super) squares: Known<([u64; 4], [u64; 4]), Estimate>,
+    /// Means of sides over a length, by the other one.
+    sides_over_lengths: Known<[u64; 3], Arc<Even>>,
+    pub(super) with_means: Known<(Parts, ([u64; 4], [u64; 4])), Arc<Curve>>,
+    pub(super) squares_of_means: Known<(Parts, ([u64; 4], [u64; 4])), Estimate>,
+    pub(super) over_both: Known<(Given, [u64; 4], [u64; 4]), Estimate>,
+    wholes: Known<[u64; 4], Arc<Background>>,
+}
+
+impl Boxes {
+    /// The spread of a local effect in a box of the features, over an axis or bins or, of Shapley values, the law: none of these
+    /// where the background has part of a turn, or where the feature has another law than there.
+    pub(super) fn spread(
+        &self,
+        spread: Spread<'_>,
+        s: usize,
+        axis: Ends,
+        [rows, background]: [[Ends; 4]; 2],
+    ) -> Option<Estimate> {
+        let is_turned = is_whole(background[2]) && is_whole(background[3]);
+        let is_known = spread == Spread::Shapley && is_turned && rows[s] == background[s];
+        match s {
+            0 | 1 => {
+                let (other, turn) = (Length::new(rows[1 - s]), Turn::new([rows[2], rows[3]]));
+                let whole = is_known.then(|| self.whole([background[0], background[1]]));
+                let along = AlongLength { other, turn };
+                self.along_length(&along, spread, (s, axis), whole.as_deref())
+            }
+            2 | 3 => self
+                .along_angle(s, [rows, background], is_known, |along| along.spread(spread, axis)),
+            _ => None,
+        }
+    }
+
+    /// An effect at a value.
+    pub(super) fn at(
+        &self,
+        effect: Quantity,
+        (s, x): (usize, f64),
+        axis: Ends,
+        [rows, background]: [[Ends; 4]; 2],
+    ) -> Option<Estimate> {
+        let is_turned = is_whole(background[2]) && is_whole(background[3]);
+        let is_known = effect == Quantity::ShapVariance && is_turned;
+        let is_of_rows = rows == background;
+        match s {
+            0 | 1 => {
+                let (other, turn) = (Length::new(rows[1 - s]), Turn::new([rows[2], rows[3]]));
+                let along = AlongLength { other, turn };
+                match effect {
+                    Quantity::Pd | Quantity::Mplot => Some(along.mean_side(x)),
+                    Quantity::Dpd | Quantity::Mu => Some(along.mean_slope(x)),
+                    Quantity::HDpdp | Quantity::Sigma => Some(along.variance_of_slope(x)),
+                    Quantity::HPdp => Some(along.centred_at(x, axis)),
+                    Quantity::ShapVariance if is_known => {
+                        let whole = self.whole([background[0], background[1]]);
+                        Some(along.shapley_at(&whole, s, x))
+                    }
+                    Quantity::ShapVariance if is_of_rows => {
+                        let own = Length::new(rows[s]);
+                        let side =
+                            self.along_angle(2, [rows; 2], false, |all| all.curve(Mean::Side));
+                        Some(along.shapley_of_rows(own, [rows[2], rows[3]], &side, x))
+                    }
+                    _ => None,
+                }
+            }
+            2 | 3 if effect == Quantity::ShapVariance && !is_turned => {
+                let at = |along: &AlongAngle<'_>| along.spread_at(Parts::Shapley, rows[s], x);
+                is_of_rows.then(|| self.along_angle(s, [rows; 2], false, at))
+            }
+            2 | 3 => {
+                self.along_angle(s, [rows, background], is_known, |along| along.at(effect, x, axis))
+            }
+            _ => None,
+        }
+    }
+
+    /// The side for a first length of 1, as an even function of the difference of the angles.
+    pub(super) fn side(&self, v: f64) -> Arc<Even> {
+        let make = || Arc::new(Even::of(PI, |way| Estimate::exact(side(v, &opening(way)))));
+        self.sides.of(v.to_bits(), make)
+    }
+
+    /// The mean of the side over a length, as an even function of the difference of the angles.
+    pub(super) fn side_over_length(&self, x: f64, length: Length) -> Arc<Even> {
+        let key = [x, length.from, length.to].map(f64::to_bits);
+        self.sides_over_lengths
+            .of(key, || Arc::new(Even::of(PI, |way| over_length(x, &opening(way), length))))
+    }
+
+    /// An answer along an angle, with the background where it is known.
+    fn along_angle<T>(
+        &self,
+        s: usize,
+        [rows, background]: [[Ends; 4]; 2],
+        is_known: bool,
+        asked: impl FnOnce(&AlongAngle<'_>) -> T,
+    ) -> T {
+        let is_ordered = rows[0] <= rows[1];
+        let [own, all] = [rows, background].map(|law| ordered([law[0], law[1]], is_ordered));
+        let whole = is_known.then(|| self.whole(all));
+        let (lengths, window) = (Lengths::new(own), rows[5 - s]);
+        asked(&AlongAngle { lengths, window, boxes: self, whole: whole.as_deref() })
+    }
+
+    fn whole(&self, ends: [Ends; 2]) -> Arc<Background> {
+        let lengths = Lengths::new(ends);
+        self.wholes.of(lengths.bits(), || Arc::new(Background::new(lengths)))
+    }
+
+    fn along_length(
+        &self,
+        along: &AlongLength,
+        spread: Spread<'_>,
+        (s, axis): (usize, Ends),
+        whole: Option<&Background>,
+    ) -> Option<Estimate> {
+        let limits =
+            if let Spread::Difference(limits) = spread { limits } else { &[axis.0, axis.1] };
+        let other = along.other;
+        let bits = |numbers: &[f64]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+        let background = whole.map_or([0; 4], |whole| {
+            let [own, other] = [whole.lengths.0[s], whole.lengths.0[1 - s]];
+            Lengths([own, other]).bits()
+        });
+        let ends = [other.from.to_bits(), other.to.to_bits()];
+        let key = (number(spread), bits(limits), ends, along.turn.key(), background);
+        self.along_lengths.of(key, || match spread {
+            Spread::Centred => Some(along.centred(axis)),
+            Spread::Slope => Some(along.slope(axis, |variance| variance)),
+            Spread::SlopeRoot => Some(along.slope(axis, Estimate::sqrt)),
+            Spread::Shapley => whole.map(|whole| along.shapley(whole, s)),
+            Spread::Difference(limits) => {
+                Some(over_bins(limits, |lo, hi| along.difference(lo, hi)))
+            }
+        })
+    }
+}
+
+/// Lengths, which may change places.
+fn ordered([first, second]: [Ends; 2], is_ordered: bool) -> [Ends; 2] {
+    if is_ordered { [first, second] } else { [second, first] }
+}
+
+/// A number for each spread.
+fn number(spread: Spread<'_>) -> u8 {
+    match spread {
+        Spread::Centred => 0,
+        Spread::Slope => 1,
+        Spread::SlopeRoot => 2,
+        Spread::Shapley => 3,
+        Spread::Difference(_) => 4,
+    }
+}
+
+/// The sum over bins of a variance over the width.
+pub(super) fn over_bins(limits: &[f64], variance: impl Fn(f64, f64) -> Estimate) -> Estimate {
+    let bins = limits.windows(2).map(|bin| variance(bin[0], bin[1]).times(1.0 / (bin[1] - bin[0])));
+    Estimate::sum(bins)
+}
