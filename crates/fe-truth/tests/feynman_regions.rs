@@ -505,6 +505,141 @@ fn criteria_where_the_side_is_long_are_those_of_a_product_rule() {
     }
 }
 
+/// Values at the nodes of a product rule, in rows; an axis that they do not depend on has one node.
+struct Table {
+    nodes: [usize; 4],
+    values: Vec<f64>,
+}
+
+impl Table {
+    fn of(nodes: [usize; 4], value: impl Fn([usize; 4]) -> f64) -> Self {
+        let place = |mut k: usize| {
+            let mut place = [0; 4];
+            for t in (0..4).rev() {
+                (place[t], k) = (k % nodes[t], k / nodes[t]);
+            }
+            place
+        };
+        let values = (0..nodes.iter().product()).map(|k| value(place(k))).collect();
+        Self { nodes, values }
+    }
+
+    fn at(&self, place: [usize; 4]) -> f64 {
+        let k = (0..4).fold(0, |k, t| k * self.nodes[t] + place[t].min(self.nodes[t] - 1));
+        self.values[k]
+    }
+
+    /// The mean over an axis with such weights.
+    fn over(&self, t: usize, rule: &[(f64, f64)]) -> Self {
+        let mut nodes = self.nodes;
+        nodes[t] = 1;
+        Self::of(nodes, |mut place| {
+            let terms = rule.iter().enumerate().map(|(k, (_, weight))| {
+                place[t] = k;
+                weight * self.at(place)
+            });
+            terms.sum()
+        })
+    }
+}
+
+/// Mean and variance of the Shapley value of a feature at a value, from the worths of all coalitions.
+fn moments_of_shapley_values(rules: &[Vec<(f64, f64)>; 4], s: usize, x: f64) -> [f64; 2] {
+    let mut nodes = [0, 1, 2, 3].map(|t| rules[t].len());
+    nodes[s] += 1;
+    // The value itself is the last node of its axis, beyond those of the rule.
+    let place = |t: usize, k: usize| rules[t].get(k).map_or(x, |(place, _)| *place);
+    let sides = |place_of: [usize; 4]| f(&[0, 1, 2, 3].map(|t| place(t, place_of[t])));
+    let worths: Vec<Table> = (0..16_usize)
+        .map(|members| {
+            let outside = (0..4).filter(|t| members >> t & 1 == 0);
+            outside.fold(Table::of(nodes, sides), |table, t| table.over(t, &rules[t]))
+        })
+        .collect();
+    let mut of_others = nodes;
+    of_others[s] = 1;
+    let shares = [1.0 / 4.0, 1.0 / 12.0, 1.0 / 12.0, 1.0 / 4.0];
+    let values = Table::of(of_others, |mut place| {
+        place[s] = nodes[s] - 1;
+        let without = (0..16_usize).filter(|members| members >> s & 1 == 0);
+        let gains = without.map(|members| {
+            let gain = worths[members | 1 << s].at(place) - worths[members].at(place);
+            shares[members.count_ones() as usize] * gain
+        });
+        gains.sum()
+    });
+    let mean = |table: Table| {
+        let others = (0..4).filter(|&t| t != s);
+        others.fold(table, |table, t| table.over(t, &rules[t])).values[0]
+    };
+    let squares = Table::of(values.nodes, |place| values.at(place).powi(2));
+    let all = mean(values);
+    [all, mean(squares) - all * all]
+}
+
+/// Where the law of the region is that of the background as well, with either angle or both on part of a turn, alone and on a
+/// curve: a Shapley value is then no function of the difference of the angles.
+#[test]
+fn shapley_values_where_the_side_is_long_are_those_of_a_product_rule() {
+    let [short, long, part, other] = [(0.2, 0.5), (2.0, 6.0), (0.2, 0.9), (0.5, 1.4)];
+    for (cut, turned) in [
+        ([short, long, part, other], [false, false]),
+        ([short, long, WHOLE[2], other], [true, false]),
+        ([long, short, part, WHOLE[3]], [false, true]),
+    ] {
+        let there = scenario().within(&region(&cut)).unwrap();
+        let turn: Vec<(f64, f64)> =
+            (0..48).map(|k| (TAU * f64::from(k) / 48.0, 1.0 / 48.0)).collect();
+        let rules = [0, 1, 2, 3].map(|t| {
+            if t > 1 && turned[t - 2] { turn.clone() } else { rule(cut[t], t < 2, 1, 11) }
+        });
+        for (s, &(lo, hi)) in cut.iter().enumerate() {
+            let x = lo + 0.37 * (hi - lo);
+            let [mean, variance] = moments_of_shapley_values(&rules, s, x);
+            let at = |effect: Quantity, places: &[f64]| {
+                there.curve(effect, s, places, (lo, hi), Centring::None).unwrap()
+            };
+            let many: Vec<f64> = (0..=200).map(|k| lo + f64::from(k) * (hi - lo) / 200.0).collect();
+            for (found, known) in [
+                (at(Quantity::Shap, &[x])[0], mean),
+                (at(Quantity::ShapVariance, &[x])[0], variance),
+                (at(Quantity::ShapVariance, &many)[74], variance),
+            ] {
+                let off = (found.value - known).abs();
+                assert!(
+                    off <= found.abs_error + 1e-12 && found.abs_error < 1e-8,
+                    "x{} in {cut:?}: {found:?}, {known}, off by {off:e}",
+                    s + 1
+                );
+            }
+        }
+    }
+}
+
+/// Where lengths may be equal, from draws.
+#[test]
+fn shapley_values_on_part_of_a_turn_vary_as_simulated_ones_do() {
+    let cut: Box4 = [(0.5, 8.0), (0.2, 10.0), (1.0, 6.0), (2.0, 4.5)];
+    let one: Box4 = [WHOLE[0], WHOLE[1], WHOLE[2], (3.0, TAU)];
+    for (s, x, cut) in [(0, 2.0, cut), (2, 3.0, cut), (1, 0.7, one), (2, 0.4, one), (3, 3.1, one)] {
+        let there = scenario().within(&region(&cut)).unwrap();
+        let mut draws = Draws::new(cut, 25);
+        let spread: Vec<f64> = (0..50_000)
+            .map(|_| {
+                let rows = [0, 1].map(|_| with(&draws.row(&cut), s, x));
+                let mut apart = || {
+                    let each = (0..4).map(|_| draws.added(s, [&rows[0], &rows[1]]));
+                    each.map(|[a, b]| 0.25 * (a - b)).sum::<f64>()
+                };
+                0.5 * apart() * apart()
+            })
+            .collect();
+        let found = there.curve(Quantity::ShapVariance, s, &[x], cut[s], Centring::None).unwrap();
+        assert_mean(&spread, found[0].value, &format!("Shapley values of x{} in {cut:?}", s + 1));
+        assert!(found[0].abs_error < BOUND, "{found:?}");
+    }
+}
+
 /// Heterogeneity values of the whole law are told by formulas of their own.
 #[test]
 fn criteria_of_all_rows_are_the_values_of_the_scenario() {

@@ -404,6 +404,29 @@ fn values_that_all_but_rule_out_a_region_are_refused() {
     assert!(there.curve(Quantity::Pd, 0, &[-0.12], there.axis(0), Centring::None).is_ok());
 }
 
+/// f = x1 cos(x2 − x3), x2 on the circle and x3 on part of it, of width w. As the mean of x1 is 1, what x1 does at a value x
+/// is (x − 1) cos(x2 − x3); given x2 alone that is shorter by a = sin(w/2) / (w/2), given x3 alone it is 0. Its Shapley value
+/// is half of the one and a third of what both do together: it is not the same for all rows with the same x2 − x3.
+#[test]
+fn shapley_values_see_both_angles_where_one_has_part_of_a_turn() {
+    let text = "f = \"x1*cos(x2 - x3)\"\n[law]\nx1 = \"uniform(0, 2)\"\n\
+                x2 = \"uniform(0, 6.283185307179586)\"\nx3 = \"uniform(0, 6.283185307179586)\"\n";
+    let mine = fe_truth::problem("mine", text, &[]).unwrap();
+    for from in [3.0, 1.0, 5.9] {
+        let there = mine.within(&Region::default().and(2, from, INF)).unwrap();
+        let half = 0.5 * (std::f64::consts::TAU - from);
+        let alone = (half.sin() / half).powi(2);
+        for x in [0.3, 1.8] {
+            let known = (x - 1.0_f64).powi(2) * (alone / 8.0 + (1.0 - alone) / 18.0);
+            let found =
+                there.curve(Quantity::ShapVariance, 0, &[x], (0.0, 2.0), Centring::None).unwrap();
+            let off = (found[0].value - known).abs();
+            assert!(off <= found[0].abs_error + 1e-15, "{found:?}, not {known}");
+            assert!(found[0].abs_error < 1e-9, "{found:?}");
+        }
+    }
+}
+
 /// Probability of a standard normal number above a value, by Simpson's rule on its density.
 fn above(z: f64) -> f64 {
     let (ends, cells) = ((z, z.max(0.0) + 12.0), 4000);

@@ -49,6 +49,16 @@ impl Block for GaussianCopula {
         true
     }
 
+    /// The sum: all latent variables are alike.
+    fn summary(&self, given: &[(usize, f64)]) -> Option<f64> {
+        (!given.is_empty()).then(|| given.iter().map(|(_, z)| z).sum())
+    }
+
+    fn told(&self, given: &[(usize, f64)], summary: f64) -> Vec<(usize, f64)> {
+        let each = summary / given.len() as f64;
+        given.iter().map(|&(feature, _)| (feature, each)).collect()
+    }
+
     /// Of a correlation that is not negative its root.
     fn common_factor(&self, _: usize) -> Option<f64> {
         (self.rho >= 0.0).then(|| self.rho.sqrt())

@@ -3,6 +3,7 @@
 //! Imports numerical methods alone. Begin with [`Univariate`], a law of one feature, and [`Law`], that of
 //! all; a block to read first is `parent_child`.
 
+mod chances;
 mod common_cause;
 #[cfg(test)]
 pub(crate) mod consistency;
@@ -357,6 +358,24 @@ pub(crate) trait Block: Send + Sync {
         false
     }
 
+    /// One number in which all is that features with known values, told as [`Block::known`], tell of others; none where there is
+    /// no such number, or no feature is given.
+    fn summary(&self, given: &[(usize, f64)]) -> Option<f64> {
+        let _ = given;
+        None
+    }
+
+    /// Values of the same features that have a [`Block::summary`].
+    fn told(&self, given: &[(usize, f64)], summary: f64) -> Vec<(usize, f64)> {
+        let _ = summary;
+        given.to_vec()
+    }
+
+    /// True if a feature of the block obeys a condition, so that laws given others are made of integrals.
+    fn is_restricted(&self) -> bool {
+        false
+    }
+
     /// Number of uniform numbers that a row takes in which some features are given; 0 if there are no such rows.
     fn draws_given(&self) -> usize {
         0
@@ -458,7 +477,7 @@ impl Law {
         let base = Arc::clone(&self.blocks[block].1);
         let condition = condition.clone();
         law.conditions.push((feature, condition.clone()));
-        law.blocks[block].1 = Arc::new(Restricted { base, target, condition });
+        law.blocks[block].1 = Arc::new(Restricted::new(base, target, condition));
         law
     }
 

@@ -423,6 +423,10 @@ impl<'a> Parser<'a> {
         }
         if !known {
             let message = match self.names.meaning(name) {
+                None if name == "log" => {
+                    "unknown function `log`: the natural logarithm is `ln`, that to base 10 `log10`"
+                        .into()
+                }
                 Some(_) => format!("`{name}` is not a function; a product is written `*`"),
                 None => format!("unknown function `{name}`{}", hint(name, functions())),
             };
@@ -702,6 +706,7 @@ mod tests {
             ("2 x", 2, "found `x`"),
             ("tmep", 0, "unknown name `tmep` (nearest: `temp`)"),
             ("sine(x)", 0, "unknown function `sine` (nearest: `sin`)"),
+            ("log(x)", 0, "unknown function `log`: the natural logarithm is `ln`"),
             ("x(2)", 0, "not a function"),
             ("sin + 1", 0, "needs arguments"),
             ("sin(x, 2)", 0, "takes 1 argument, not 2"),

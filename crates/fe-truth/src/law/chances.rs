@@ -1,0 +1,105 @@
+//! Probabilities of a condition given features of which one number tells all, as curves of that number.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Block;
+use super::region::Condition;
+use super::restricted::normaliser;
+use crate::numeric::quadrature::{Estimate, Piecewise, one_by_one};
+
+/// Logarithms of probabilities along unit pieces of [`Block::summary`], by the features that are known, a bit for each; none
+/// where they are not resolved.
+#[derive(Default)]
+pub(super) struct Chances(Mutex<HashMap<(u64, i64), Option<Arc<Piecewise>>>>);
+
+/// Largest summary that a curve is made for: beyond, a condition may be too rare for its digits.
+const FARTHEST: f64 = 40.0;
+
+/// What integrals of laws are off by, relatively, and parts of a piece from which on there is no curve.
+const NOISE: f64 = 2e-14;
+const MOST_PIECES: usize = 8;
+
+/// Largest error of a logarithm, which is the relative one of the probability.
+const ACCURATE: f64 = 2e-12;
+
+impl Chances {
+    /// The probability that a feature of a block obeys a condition given others, where it is read off a curve.
+    pub(super) fn of(
+        &self,
+        base: &dyn Block,
+        (target, condition): (usize, &Condition),
+        given: &[(usize, f64)],
+    ) -> Option<f64> {
+        if !base.is_restricted() {
+            return None;
+        }
+        let summary = base.summary(given).filter(|summary| summary.abs() < FARTHEST)?;
+        let features = given
+            .iter()
+            .try_fold(0, |bits, (feature, _)| (*feature < 64).then_some(bits | 1_u64 << feature))?;
+        let piece = summary.floor();
+        let key = (features, piece as i64);
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(&key).cloned();
+        let curve = known.unwrap_or_else(|| {
+            let chance = |summary: f64| {
+                let told = base.told(given, summary);
+                normaliser(&*base.conditional(target, &told), condition).ln()
+            };
+            let made = Self::piece(piece, chance);
+            lock().insert(key, made.clone());
+            made
+        });
+        curve.map(|curve| curve.at(summary).value.exp())
+    }
+
+    fn piece(from: f64, chance: impl Fn(f64) -> f64) -> Option<Arc<Piecewise>> {
+        let ends = [from, from + 1.0];
+        // What has no digits has none along the whole piece.
+        if !ends.iter().all(|end| chance(*end).is_finite()) {
+            return None;
+        }
+        let mut logarithms =
+            one_by_one(|summary| Estimate { error: NOISE, ..Estimate::exact(chance(summary)) });
+        let curve = Piecewise::of_at_most(MOST_PIECES, &ends, &mut logarithms)?;
+        (curve.at(from).error < ACCURATE).then(|| Arc::new(curve))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::restricted::Restricted;
+    use crate::law::{GaussianCopula, latent};
+
+    /// Of the second of two conditions, given one feature and given two, against what the law itself says.
+    #[test]
+    fn chances_are_those_of_the_law() {
+        for rho in [0.5, -0.15, 0.9] {
+            let copula = Arc::new(GaussianCopula { rho, dimension: 5 });
+            let first = Condition::between(0.45, 1.0);
+            let base = Restricted::new(copula, 3, first);
+            let second = Condition::between(0.0, 0.6);
+            let chances = Chances::default();
+            for given in [vec![(0, latent(0.3))], vec![(0, latent(0.3)), (2, latent(0.95))]] {
+                let found = chances.of(&base, (4, &second), &given).unwrap();
+                let known = normaliser(&*base.conditional(4, &given), &second);
+                assert!((found / known - 1.0).abs() < 1e-12, "{rho}: {found}, {known}");
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_no_curve_where_none_is_needed_or_can_be() {
+        let copula = Arc::new(GaussianCopula { rho: 0.5, dimension: 5 });
+        let condition = Condition::between(0.0, 0.6);
+        let given = [(0, latent(0.3))];
+        let chances = Chances::default();
+        assert!(chances.of(&*copula, (4, &condition), &given).is_none());
+        let base = Restricted::new(copula, 3, Condition::between(0.45, 1.0));
+        for given in [vec![], vec![(0, latent(0.0))]] {
+            assert!(chances.of(&base, (4, &condition), &given).is_none(), "{given:?}");
+        }
+    }
+}
