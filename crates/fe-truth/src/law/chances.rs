@@ -8,20 +8,25 @@ use super::region::Condition;
 use super::restricted::normaliser;
 use crate::numeric::quadrature::{Estimate, Piecewise, one_by_one};
 
-/// Logarithms of probabilities along unit pieces of [`Block::summary`], by the features that are known, a bit for each; none
+/// Logarithms of probabilities along pieces of [`Block::summary`], by the [`kinds`] of the features that are known; none
 /// where they are not resolved.
 #[derive(Default)]
 pub(super) struct Chances(Mutex<HashMap<(u64, i64), Option<Arc<Piecewise>>>>);
 
-/// Largest summary that a curve is made for: beyond, a condition may be too rare for its digits.
-const FARTHEST: f64 = 40.0;
+/// Width of a piece: probabilities of intervals of normal scores change on the scale of a standard deviation.
+const WIDTH: f64 = 2.0;
 
-/// What integrals of laws are off by, relatively, and parts of a piece from which on there is no curve.
+/// Largest summary that a curve is made for, for each feature that is given: integrals over normal scores end before, and beyond a
+/// condition may be too rare for its digits.
+const FARTHEST: f64 = 12.0;
+
+/// What integrals of laws are off by, relatively, and most parts of a piece.
 const NOISE: f64 = 2e-14;
 const MOST_PIECES: usize = 8;
 
-/// Largest error of a logarithm, which is the relative one of the probability.
-const ACCURATE: f64 = 2e-12;
+/// Largest error of a logarithm near 0, which is the relative one of the probability; it grows with the square of the summary, as
+/// logarithms of normal densities do.
+const ACCURATE: f64 = 5e-13;
 
 impl Chances {
     /// The probability that a feature of a block obeys a condition given others, where it is read off a curve.
@@ -34,12 +39,10 @@ impl Chances {
         if !base.is_restricted() {
             return None;
         }
-        let summary = base.summary(given).filter(|summary| summary.abs() < FARTHEST)?;
-        let features = given
-            .iter()
-            .try_fold(0, |bits, (feature, _)| (*feature < 64).then_some(bits | 1_u64 << feature))?;
-        let piece = summary.floor();
-        let key = (features, piece as i64);
+        let farthest = FARTHEST * given.len() as f64;
+        let summary = base.summary(given).filter(|summary| summary.abs() < farthest)?;
+        let piece = (summary / WIDTH).floor();
+        let key = (kinds(base, given)?, piece as i64);
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lock().get(&key).cloned();
         let curve = known.unwrap_or_else(|| {
@@ -47,24 +50,41 @@ impl Chances {
                 let told = base.told(given, summary);
                 normaliser(&*base.conditional(target, &told), condition).ln()
             };
-            let made = Self::piece(piece, chance);
+            let made = Self::piece(WIDTH * piece, chance);
             lock().insert(key, made.clone());
             made
         });
         curve.map(|curve| curve.at(summary).value.exp())
     }
 
+    /// A piece of the curve.
     fn piece(from: f64, chance: impl Fn(f64) -> f64) -> Option<Arc<Piecewise>> {
-        let ends = [from, from + 1.0];
+        let ends = [from, from + WIDTH];
         // What has no digits has none along the whole piece.
         if !ends.iter().all(|end| chance(*end).is_finite()) {
             return None;
         }
         let mut logarithms =
             one_by_one(|summary| Estimate { error: NOISE, ..Estimate::exact(chance(summary)) });
-        let curve = Piecewise::of_at_most(MOST_PIECES, &ends, &mut logarithms)?;
-        (curve.at(from).error < ACCURATE).then(|| Arc::new(curve))
+        let curve = Piecewise::of_few(MOST_PIECES, &ends, &mut logarithms);
+        (curve.at(from).error < ACCURATE * (1.0 + from * from)).then(|| Arc::new(curve))
     }
+}
+
+/// Most kinds of features that are told apart, each by the first feature that is like it, and bits of the number of each.
+const KINDS: usize = 16;
+const BITS: usize = 4;
+
+/// The number of features that are given of each kind; none where there are too many.
+fn kinds(base: &dyn Block, given: &[(usize, f64)]) -> Option<u64> {
+    let first = |feature: usize| {
+        (0..feature).find(|&other| base.are_alike(feature, other)).unwrap_or(feature)
+    };
+    let is_few = given.len() < 1 << BITS;
+    given.iter().filter(|_| is_few).try_fold(0, |kinds, &(feature, _)| {
+        let kind = first(feature);
+        (kind < KINDS).then(|| kinds + (1_u64 << (BITS * kind)))
+    })
 }
 
 #[cfg(test)]

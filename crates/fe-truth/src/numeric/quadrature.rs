@@ -664,7 +664,16 @@ impl Piecewise {
 
     /// As [`Self::of`], of a function that is asked at many places at once.
     pub(crate) fn of_each(points: &[f64], f: &mut dyn FnMut(&[f64]) -> Vec<Estimate>) -> Self {
-        Self::joined(&Self::resolved(points, MAX_PANELS, f).0)
+        Self::of_few(MAX_PANELS, points, f)
+    }
+
+    /// The same by a number of pieces at most, which may not resolve the function.
+    pub(crate) fn of_few(
+        most: usize,
+        points: &[f64],
+        f: &mut dyn FnMut(&[f64]) -> Vec<Estimate>,
+    ) -> Self {
+        Self::joined(&Self::resolved(points, most, f).0)
     }
 
     /// The same where so many pieces resolve the function.
