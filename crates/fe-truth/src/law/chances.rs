@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Block;
-use super::region::Condition;
-use super::restricted::normaliser;
 use crate::numeric::quadrature::{Estimate, Piecewise, one_by_one};
 
 /// Logarithms of probabilities along pieces of [`Block::summary`], by the [`kinds`] of the features that are known; none
@@ -20,7 +18,7 @@ const WIDTH: f64 = 2.0;
 /// condition may be too rare for its digits.
 const FARTHEST: f64 = 12.0;
 
-/// What integrals of laws are off by, relatively, and most parts of a piece.
+/// Relative error of integrals of laws, and most parts of a piece.
 const NOISE: f64 = 2e-14;
 const MOST_PIECES: usize = 8;
 
@@ -29,12 +27,13 @@ const MOST_PIECES: usize = 8;
 const ACCURATE: f64 = 5e-13;
 
 impl Chances {
-    /// The probability that a feature of a block obeys a condition given others, where it is read off a curve.
+    /// The probability of a condition on a feature of a block given others, where it is read off a curve: at its nodes it is told
+    /// for such values of these.
     pub(super) fn of(
         &self,
         base: &dyn Block,
-        (target, condition): (usize, &Condition),
         given: &[(usize, f64)],
+        chance: &dyn Fn(&[(usize, f64)]) -> f64,
     ) -> Option<f64> {
         if !base.is_restricted() {
             return None;
@@ -46,10 +45,7 @@ impl Chances {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lock().get(&key).cloned();
         let curve = known.unwrap_or_else(|| {
-            let chance = |summary: f64| {
-                let told = base.told(given, summary);
-                normaliser(&*base.conditional(target, &told), condition).ln()
-            };
+            let chance = |summary: f64| chance(&base.told(given, summary)).ln();
             let made = Self::piece(WIDTH * piece, chance);
             lock().insert(key, made.clone());
             made
@@ -90,7 +86,8 @@ fn kinds(base: &dyn Block, given: &[(usize, f64)]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::restricted::Restricted;
+    use crate::law::region::Condition;
+    use crate::law::restricted::{Restricted, normaliser};
     use crate::law::{GaussianCopula, latent};
 
     /// Of the second of two conditions, given one feature and given two, against what the law itself says.
@@ -103,8 +100,10 @@ mod tests {
             let second = Condition::between(0.0, 0.6);
             let chances = Chances::default();
             for given in [vec![(0, latent(0.3))], vec![(0, latent(0.3)), (2, latent(0.95))]] {
-                let found = chances.of(&base, (4, &second), &given).unwrap();
-                let known = normaliser(&*base.conditional(4, &given), &second);
+                let chance =
+                    |given: &[(usize, f64)]| normaliser(&*base.conditional(4, given), &second);
+                let found = chances.of(&base, &given, &chance).unwrap();
+                let known = chance(&given);
                 assert!((found / known - 1.0).abs() < 1e-12, "{rho}: {found}, {known}");
             }
         }
@@ -113,13 +112,13 @@ mod tests {
     #[test]
     fn there_is_no_curve_where_none_is_needed_or_can_be() {
         let copula = Arc::new(GaussianCopula { rho: 0.5, dimension: 5 });
-        let condition = Condition::between(0.0, 0.6);
         let given = [(0, latent(0.3))];
         let chances = Chances::default();
-        assert!(chances.of(&*copula, (4, &condition), &given).is_none());
+        let half = |_: &[(usize, f64)]| 0.5;
+        assert!(chances.of(&*copula, &given, &half).is_none());
         let base = Restricted::new(copula, 3, Condition::between(0.45, 1.0));
         for given in [vec![], vec![(0, latent(0.0))]] {
-            assert!(chances.of(&base, (4, &condition), &given).is_none(), "{given:?}");
+            assert!(chances.of(&base, &given, &half).is_none(), "{given:?}");
         }
     }
 }

@@ -93,7 +93,7 @@ pub(crate) trait Univariate: Send + Sync {
         false
     }
 
-    /// What the density of a coordinate has been multiplied with by a condition on another variable.
+    /// The factor that a condition on another variable has given the density of a coordinate.
     fn tilt(&self, u: f64) -> f64 {
         let _ = u;
         1.0

@@ -52,7 +52,10 @@ impl Block for Restricted {
             return Box::new(self.reweighted(levels, target, given));
         }
         let (from, to) = self.condition.interval;
-        let known = self.chances.of(&*self.base, (self.target, &self.condition), given);
+        let chance = |given: &[(usize, f64)]| {
+            normaliser(&*self.base.conditional(self.target, given), &self.condition)
+        };
+        let known = self.chances.of(&*self.base, given, &chance);
         let total = match known {
             Some(known) => known,
             None => {
@@ -349,10 +352,10 @@ impl Weighted {
     fn factor(&self, known: f64) -> f64 {
         let mut given = self.given.clone();
         given.push((self.variables.0, known));
-        let target = self.variables.1;
-        let chance = self.chances.of(&*self.base, (target, &self.condition), &given);
-        let chance = chance
-            .unwrap_or_else(|| mass(&*self.base.conditional(target, &given), &self.condition));
+        let law = |given: &[(usize, f64)]| self.base.conditional(self.variables.1, given);
+        let chance = |given: &[(usize, f64)]| normaliser(&*law(given), &self.condition);
+        let chance = self.chances.of(&*self.base, &given, &chance);
+        let chance = chance.unwrap_or_else(|| mass(&*law(&given), &self.condition));
         chance / self.total
     }
 
@@ -497,13 +500,12 @@ mod tests {
     /// changes within a hundredth of a standard deviation.
     #[test]
     fn conditions_on_others_tilt_a_normal_score() {
-        let of = |rho: f64| {
+        let of = |rho: f64, given: &[(usize, f64)]| {
             let first = cut(GaussianCopula { rho, dimension: 4 }, 0.2, 0.7);
             let condition = Condition::between(0.1, 0.6);
-            let both = Restricted::new(Arc::new(first), 1, condition);
-            both.conditional(2, &[(3, latent(0.4))])
+            Restricted::new(Arc::new(first), 1, condition).conditional(2, given)
         };
-        let law = of(0.6);
+        let law = of(0.6, &[(3, latent(0.4))]);
         assert_eq!(law.normal_coordinate(), Some((0.0, 1.0)));
         for u in [-2.3, 0.0, 0.8] {
             close(law.weight(u), normal_pdf(u) * law.tilt(u));
@@ -511,7 +513,7 @@ mod tests {
         let all = over_normal((0.0, 1.0), 0.0, |u| Estimate::exact(law.tilt(u))).unwrap();
         close(all.value, 1.0);
         assert_is_a_law(&*law, 1e-11, "a feature given two conditions");
-        assert_eq!(of(0.9999).normal_coordinate(), None);
+        assert_eq!(of(0.9999, &[]).normal_coordinate(), None);
     }
 
     /// A copula that counts how often a law of it is asked for.

@@ -6,78 +6,17 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::background::{Background, over_angle_and_length, over_length};
-use super::boxes::{Boxes, over_bins};
 use super::length::{
-    Ends, INNER, Lengths, ROUNDING, TOLERANCE, mean_and_variance, side, with_square,
+    Ends, INNER, Lengths, ROUNDING, TOLERANCE, mean_and_variance, over_bins, side, with_square,
 };
+use super::means::{Given, Mean, Parts};
+use super::memory::Memory;
 use super::turn::{Even, Turn, from_opposite, is_whole, opening, opposite};
 use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::{Estimate, integrate_between_cusps, within};
 use crate::numeric::triangle::mean_over_angle;
 use crate::quantity::Quantity;
 use crate::scenario::closed_forms::Spread;
-
-/// Even functions of an angle, of means over a box of lengths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Mean {
-    /// Of f.
-    Side,
-    /// Of the square of its slope along the angle.
-    Slope2,
-    /// Of the square of its difference between two angles so far apart (bits), by the middle of them.
-    Difference2(u64),
-    /// Of Shapley values of the angle, but for what depends on the lengths alone.
-    Shapley,
-    /// Of the square of Shapley values of the angle, but for what is the same for all rows.
-    Shapley2,
-    /// Of the squares of f and its means less those over the angle, in the shares that a spread has of them.
-    Squares(Parts),
-    /// Of their products at two angles so far apart.
-    Products(Parts),
-}
-
-/// What spreads along an angle are made of: D, f less its mean over the angle, has means given both lengths, one of them and
-/// none, with the other angle or without it. As features are independent, the variance of a Shapley value is the sum over
-/// sets U of other features of V_U / (|U| + 1)², V_U the variance of the component of D that belongs to U (Hoeffding's
-/// decomposition); each V_U is a sum of mean squares of such means with signs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Parts {
-    /// The variance of D.
-    Centred,
-    /// The variance of a Shapley value.
-    Shapley,
-}
-
-/// Shares of the mean squares of means given three other features, two of them, one and none in the variance of a Shapley
-/// value: Σ (−1)^(|U| − |T|) / (|U| + 1)² over the sets U that hold T.
-pub(super) const OF_SHAPLEY: [f64; 4] = [9.0 / 144.0, 7.0 / 144.0, 13.0 / 144.0, -69.0 / 144.0];
-
-impl Parts {
-    /// Shares of the mean squares of means given both lengths, one and none, and the other angle.
-    fn with_angle(self) -> [f64; 3] {
-        match self {
-            Self::Centred => [1.0, 0.0, 0.0],
-            Self::Shapley => [OF_SHAPLEY[0], OF_SHAPLEY[1], OF_SHAPLEY[2]],
-        }
-    }
-
-    /// The same without the other angle.
-    fn without_angle(self) -> [f64; 3] {
-        match self {
-            Self::Centred => [0.0, 0.0, -1.0],
-            Self::Shapley => [OF_SHAPLEY[1], OF_SHAPLEY[2], OF_SHAPLEY[3]],
-        }
-    }
-}
-
-/// One of the means of f given lengths, as a function of the angle: given both by the logarithm of their ratio, the first being
-/// 1, given one of them, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Given {
-    Both(u64),
-    One(usize, u64),
-    None,
-}
 
 /// The mean of f over part of a turn less that over the whole one, by the other angle.
 fn mean_of_part(even: &Even, (from, to): Ends, other: f64) -> Estimate {
@@ -90,7 +29,7 @@ fn mean_of_part(even: &Even, (from, to): Ends, other: f64) -> Estimate {
 pub(super) struct AlongAngle<'a> {
     pub(super) lengths: Lengths,
     pub(super) window: Ends,
-    pub(super) boxes: &'a Boxes,
+    pub(super) memory: &'a Memory,
     pub(super) whole: Option<&'a Background>,
 }
 
@@ -108,7 +47,7 @@ impl AlongAngle<'_> {
     pub(super) fn curve(&self, mean: Mean) -> Arc<Even> {
         let whole = self.whole.map_or([0; 4], |whole| whole.lengths.bits());
         let key = (mean, self.lengths.bits(), whole);
-        self.boxes.curves.of(key, || {
+        self.memory.curves.of(key, || {
             let lengths = self.lengths;
             Arc::new(match mean {
                 Mean::Side => Even::of(PI, |way| {
@@ -252,14 +191,14 @@ impl AlongAngle<'_> {
     fn over_lengths(&self, shares: [f64; 3], f: impl Fn(Given, &Even) -> Estimate) -> Estimate {
         let mut sum = Estimate::default();
         if shares[0] != 0.0 {
-            let given = |v: f64| f(Given::Both(v.to_bits()), &self.boxes.side(v));
+            let given = |v: f64| f(Given::Both(v.to_bits()), &self.memory.side(v));
             sum = sum.plus(self.lengths.mean(2, |v| [given(v)])[0].times(shares[0]));
         }
         if shares[1] != 0.0 {
             for s in [0, 1] {
                 let (own, other) = (self.lengths.0[s], self.lengths.0[1 - s]);
                 let given = |x: f64| {
-                    let even = self.boxes.side_over_length(x, other);
+                    let even = self.memory.side_over_length(x, other);
                     f(Given::One(s, x.to_bits()), &even)
                 };
                 let [mean] = own.mean(INNER, &[other.from, other.to], |x| [given(x)]);
@@ -289,7 +228,7 @@ impl AlongAngle<'_> {
             return even.over_turn();
         }
         let key = (given, self.lengths.bits(), self.key_on(axis).1);
-        self.boxes.over_both.of(key, || self.mean_on(axis, even))
+        self.memory.over_both.of(key, || self.mean_on(axis, even))
     }
 
     /// The mean of the products of means of f at two angles so far apart, all less their means over the turn.
@@ -328,7 +267,7 @@ impl AlongAngle<'_> {
 
     /// The same along the part.
     fn with_means_on(&self, parts: Parts, axis: Ends) -> Arc<Curve> {
-        self.boxes.with_means.of((parts, self.key_on(axis)), || {
+        self.memory.with_means.of((parts, self.key_on(axis)), || {
             let points = opposite(self.window, axis);
             let each = &mut |places: &[f64]| {
                 places.par_iter().map(|&x| self.product_with_mean(parts, axis, x)).collect()
@@ -349,7 +288,7 @@ impl AlongAngle<'_> {
 
     /// The mean square of the means of f over part of a turn less those over the whole one.
     fn mean_square_of_means(&self, parts: Parts, axis: Ends) -> Estimate {
-        self.boxes.squares_of_means.of((parts, self.key_on(axis)), || {
+        self.memory.squares_of_means.of((parts, self.key_on(axis)), || {
             if is_whole(self.window) {
                 let products = self.curve(Mean::Products(parts));
                 let (from, to) = axis;
@@ -397,7 +336,7 @@ impl AlongAngle<'_> {
 
     /// The mean square of the side less its mean over the angle.
     fn squares_on_turn(&self) -> Estimate {
-        self.boxes.squares.of((self.lengths.bits(), [0; 4]), || {
+        self.memory.squares.of((self.lengths.bits(), [0; 4]), || {
             self.lengths.mean_square().minus(self.lengths.mean_square_over_angle())
         })
     }
@@ -476,7 +415,7 @@ impl AlongAngle<'_> {
     /// The mean variance of Shapley values along a whole turn.
     fn shapley(&self) -> Option<Estimate> {
         let whole = self.whole?;
-        let squares = self.boxes.squares.of((self.lengths.bits(), whole.lengths.bits()), || {
+        let squares = self.memory.squares.of((self.lengths.bits(), whole.lengths.bits()), || {
             let squares = Turn::whole().mean(INNER, |distance| [self.shapley_at(distance)[1]])[0];
             let of_side = self.lengths.mean_square().times(1.0 / 16.0);
             squares.plus(of_side).minus(self.square_over_angle(whole))

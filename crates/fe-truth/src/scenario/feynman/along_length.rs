@@ -2,11 +2,11 @@
 
 use std::f64::consts::PI;
 
-use super::along_angle::OF_SHAPLEY;
 use super::background::{Background, over_angle_and_length, over_length};
 use super::length::{
     Ends, INNER, Length, Lengths, TOLERANCE, mean_and_variance, side, with_square,
 };
+use super::means::OF_SHAPLEY;
 use super::turn::{Even, Turn, is_whole, opening};
 use crate::engine::watch::spend;
 use crate::numeric::quadrature::Estimate;

@@ -5,49 +5,20 @@
 //! E_r Q − E_s A², where Q(r) is the mean square along x_s and A(x_s) the mean over the box. Along a length Q is elementary;
 //! along an angle whose whole turn is averaged over, it is one of the lengths alone, and A is an even function of the angle
 //! averaged over a window. The side is homogeneous: over a box of lengths what depends on their ratio alone, times a power of
+//! the first, is an integral over the ratio.
 
-use std::collections::HashMap;
-use std::f64::consts::PI;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use super::along_angle::{AlongAngle, Given, Mean, Parts};
+use super::along_angle::AlongAngle;
 use super::along_length::AlongLength;
-use super::background::{Background, over_length};
-use super::length::{Ends, Length, Lengths, side};
-use super::turn::{Even, Turn, is_whole, opening};
-use crate::numeric::cusps::Curve;
+use super::background::Background;
+use super::length::{Ends, Length, Lengths, over_bins};
+use super::means::{Mean, Parts};
+use super::memory::{Known, Memory};
+use super::turn::{Turn, is_whole};
 use crate::numeric::quadrature::Estimate;
 use crate::quantity::Quantity;
 use crate::scenario::closed_forms::Spread;
-
-/// Answers by their questions, as they were asked.
-pub(super) struct Known<K, V>(Mutex<HashMap<K, V>>);
-
-impl<K, V> Default for Known<K, V> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<K: Eq + Hash, V: Clone> Known<K, V> {
-    /// Most that are kept.
-    const MOST: usize = 4096;
-
-    pub(super) fn of(&self, key: K, make: impl FnOnce() -> V) -> V {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&key) {
-            return known.clone();
-        }
-        let made = make();
-        let mut kept = lock();
-        if kept.len() >= Self::MOST {
-            kept.clear();
-        }
-        kept.insert(key, made.clone());
-        made
-    }
-}
 
 /// A criterion along a length by its name, its axis, the other length, the angle and, of Shapley values, the background.
 type CriterionKey = (u8, Vec<u64>, [u64; 2], [u64; 3], [u64; 4]);
@@ -56,15 +27,7 @@ type CriterionKey = (u8, Vec<u64>, [u64; 2], [u64; 3], [u64; 4]);
 #[derive(Default)]
 pub(super) struct Boxes {
     along_lengths: Known<CriterionKey, Option<Estimate>>,
-    pub(super) curves: Known<(Mean, [u64; 4], [u64; 4]), Arc<Even>>,
-    /// Sides by the logarithm of the ratio of lengths, of which the first is 1.
-    pub(super) sides: Known<u64, Arc<Even>>,
-    pub(super) squares: Known<([u64; 4], [u64; 4]), Estimate>,
-    /// Means of sides over a length, by the other one.
-    sides_over_lengths: Known<[u64; 3], Arc<Even>>,
-    pub(super) with_means: Known<(Parts, ([u64; 4], [u64; 4])), Arc<Curve>>,
-    pub(super) squares_of_means: Known<(Parts, ([u64; 4], [u64; 4])), Estimate>,
-    pub(super) over_both: Known<(Given, [u64; 4], [u64; 4]), Estimate>,
+    memory: Memory,
     wholes: Known<[u64; 4], Arc<Background>>,
 }
 
@@ -137,19 +100,6 @@ impl Boxes {
         }
     }
 
-    /// The side for a first length of 1, as an even function of the difference of the angles.
-    pub(super) fn side(&self, v: f64) -> Arc<Even> {
-        let make = || Arc::new(Even::of(PI, |way| Estimate::exact(side(v, &opening(way)))));
-        self.sides.of(v.to_bits(), make)
-    }
-
-    /// The mean of the side over a length, as an even function of the difference of the angles.
-    pub(super) fn side_over_length(&self, x: f64, length: Length) -> Arc<Even> {
-        let key = [x, length.from, length.to].map(f64::to_bits);
-        self.sides_over_lengths
-            .of(key, || Arc::new(Even::of(PI, |way| over_length(x, &opening(way), length))))
-    }
-
     /// An answer along an angle, with the background where it is known.
     fn along_angle<T>(
         &self,
@@ -162,7 +112,7 @@ impl Boxes {
         let [own, all] = [rows, background].map(|law| ordered([law[0], law[1]], is_ordered));
         let whole = is_known.then(|| self.whole(all));
         let (lengths, window) = (Lengths::new(own), rows[5 - s]);
-        asked(&AlongAngle { lengths, window, boxes: self, whole: whole.as_deref() })
+        asked(&AlongAngle { lengths, window, memory: &self.memory, whole: whole.as_deref() })
     }
 
     fn whole(&self, ends: [Ends; 2]) -> Arc<Background> {
@@ -213,10 +163,4 @@ fn number(spread: Spread<'_>) -> u8 {
         Spread::Shapley => 3,
         Spread::Difference(_) => 4,
     }
-}
-
-/// The sum over bins of a variance over the width.
-pub(super) fn over_bins(limits: &[f64], variance: impl Fn(f64, f64) -> Estimate) -> Estimate {
-    let bins = limits.windows(2).map(|bin| variance(bin[0], bin[1]).times(1.0 / (bin[1] - bin[0])));
-    Estimate::sum(bins)
 }

@@ -144,3 +144,9 @@ pub(super) fn mean_and_variance([mean, square]: [Estimate; 2], centre: f64) -> [
 pub(super) fn with_square(value: Estimate, centre: f64) -> [Estimate; 2] {
     [value, value.squared_from(centre)]
 }
+
+/// The sum over bins of a variance over the width.
+pub(super) fn over_bins(limits: &[f64], variance: impl Fn(f64, f64) -> Estimate) -> Estimate {
+    let bins = limits.windows(2).map(|bin| variance(bin[0], bin[1]).times(1.0 / (bin[1] - bin[0])));
+    Estimate::sum(bins)
+}

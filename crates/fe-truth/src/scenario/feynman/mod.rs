@@ -10,6 +10,8 @@ mod along_length;
 mod background;
 mod boxes;
 mod length;
+mod means;
+mod memory;
 mod turn;
 
 use std::f64::consts::{PI, TAU};
