@@ -9,7 +9,12 @@ use crate::numeric::quadrature::{Estimate, Piecewise, one_by_one};
 /// Logarithms of probabilities along pieces of [`Block::summary`], by the [`kinds`] of the features that are known; none
 /// where they are not resolved.
 #[derive(Default)]
-pub(super) struct Chances(Mutex<HashMap<(u64, i64), Option<Arc<Piecewise>>>>);
+pub(super) struct Chances(Mutex<HashMap<(u64, i64), Option<Curve>>>);
+
+type Curve = Arc<Piecewise>;
+
+/// The probability given features, told as [`Block::known`].
+pub(super) type ChanceGiven<'a> = &'a dyn Fn(&[(usize, f64)]) -> f64;
 
 /// Width of a piece: probabilities of intervals of normal scores change on the scale of a standard deviation.
 const WIDTH: f64 = 2.0;
@@ -33,7 +38,7 @@ impl Chances {
         &self,
         base: &dyn Block,
         given: &[(usize, f64)],
-        chance: &dyn Fn(&[(usize, f64)]) -> f64,
+        chance: ChanceGiven<'_>,
     ) -> Option<f64> {
         if !base.is_restricted() {
             return None;
@@ -54,7 +59,7 @@ impl Chances {
     }
 
     /// A piece of the curve.
-    fn piece(from: f64, chance: impl Fn(f64) -> f64) -> Option<Arc<Piecewise>> {
+    fn piece(from: f64, chance: impl Fn(f64) -> f64) -> Option<Curve> {
         let ends = [from, from + WIDTH];
         // What has no digits has none along the whole piece.
         if !ends.iter().all(|end| chance(*end).is_finite()) {
