@@ -616,6 +616,23 @@ fn shapley_values_where_the_side_is_long_are_those_of_a_product_rule() {
     }
 }
 
+/// Many points of a curve along a length, close to cusps at the ends of its law and of the other one, are those asked alone.
+#[test]
+fn curves_of_lengths_in_a_region_are_as_good_as_points() {
+    let there = scenario().within(&Region::default().and(2, 2.827, TAU)).unwrap();
+    let many: Vec<f64> = (0..=200).map(|k| 0.1 + f64::from(k) * 9.9 / 200.0).collect();
+    for effect in [Quantity::HPdp, Quantity::Pd, Quantity::Sigma] {
+        let at = |places: &[f64]| there.curve(effect, 0, places, WHOLE[0], Centring::None).unwrap();
+        let curve = at(&many);
+        for k in [0, 1, 57, 199, 200] {
+            let alone = at(&[many[k]])[0];
+            let off = (curve[k].value - alone.value).abs();
+            assert!(off <= curve[k].abs_error + alone.abs_error, "{effect}: {:?}", curve[k]);
+            assert!(curve[k].abs_error < 5e-10, "{effect}: {:?}", curve[k]);
+        }
+    }
+}
+
 /// Where lengths may be equal, from draws.
 #[test]
 fn shapley_values_on_part_of_a_turn_vary_as_simulated_ones_do() {

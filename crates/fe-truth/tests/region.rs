@@ -404,6 +404,62 @@ fn values_that_all_but_rule_out_a_region_are_refused() {
     assert!(there.curve(Quantity::Pd, 0, &[-0.12], there.axis(0), Centring::None).is_ok());
 }
 
+/// `mplot` of x1 of Friedman's function under a copula of correlation ½ where two other features obey conditions, by sums over
+/// these: given three scores of sum z the others are normal about z/4 with the variance 5/8. Up to x1 = 1e-60, of which the
+/// score is −16.6.
+#[test]
+fn two_conditions_under_a_copula_are_sums_over_both_features() {
+    use statrs::distribution::{ContinuousCDF, Normal};
+    let normal_law = Normal::new(0.0, 1.0).unwrap();
+    let cdf = |z: f64| normal_law.cdf(z);
+    let score = |p: f64| normal_law.inverse_cdf(p);
+    let half_width = |z: f64| 1.0_f64.min(1.0 / z.abs());
+    for (z1, third, fourth) in [
+        (score(0.3), (0.45, 1.0), (0.0, 0.6)),
+        (score(1e-3), (0.999, 1.0), (0.9999, 1.0)),
+        (-11.464_025_128_5, (0.999, 1.0), (0.9999, 1.0)),
+        (-16.637_996_372_5, (0.999, 1.0), (0.9999, 1.0)),
+    ] {
+        let x1 = cdf(z1);
+        let region = Region::default().and(2, third.0, third.1).and(3, fourth.0, fourth.1);
+        let there = scenario("friedman1-copula", &[]).unwrap().within(&region).unwrap();
+        let found = there.curve(Quantity::Mplot, 0, &[x1], (0.0, 1.0), Centring::None).unwrap()[0];
+        let rule = |(from, to): (f64, f64)| {
+            let low = if from > 0.0 { score(from) } else { -9.0 };
+            let reach = if from > 0.9 { 40.0 * half_width(z1) } else { 9.0 - low };
+            nodes((low, if to < 1.0 { score(to) } else { low + reach }), &[], 160)
+        };
+        let (thirds, fourths) = (rule(third), rule(fourth));
+        let of_others = nodes((-8.5, 8.5), &[], 40);
+        let all = thirds.iter().flat_map(|a| fourths.iter().map(move |b| (a, b)));
+        let exponent = |a: f64, b: f64| {
+            // Of three scores with the correlation ½: the inverse has 3/2 and −1/2.
+            -0.75 * (z1 * z1 + a * a + b * b) + 0.5 * (z1 * a + z1 * b + a * b)
+        };
+        let largest = all.clone().map(|(a, b)| exponent(a.0, b.0)).fold(-INF, f64::max);
+        let (mut total, mut sum) = (0.0, 0.0);
+        for (&(a, wa), &(b, wb)) in all {
+            let weight = wa * wb * (exponent(a, b) - largest).exp();
+            if weight < 1e-18 {
+                continue;
+            }
+            let (x3, x4, centre) = (cdf(a), cdf(b), 0.25 * (z1 + a + b));
+            let sd = 0.625_f64.sqrt();
+            let wave = of_others.iter().map(|&(u, w)| {
+                let x2 = cdf(centre + sd * u);
+                w * normal(u) * (10.0 * (std::f64::consts::PI * x1 * x2).sin() + 5.0 * x2)
+            });
+            // x5 has the law that x2 has.
+            let rest = wave.sum::<f64>() / std::f64::consts::TAU.sqrt();
+            total += weight;
+            sum += weight * (rest + 20.0 * (x3 - 0.5).powi(2) + 10.0 * x4);
+        }
+        let known = sum / total;
+        let off = (found.value - known).abs();
+        assert!(off < 1e-7 && found.abs_error < 1e-9, "x1 = {x1:e}: {found:?}, not {known}");
+    }
+}
+
 /// f = x1 cos(x2 − x3), x2 on the circle and x3 on part of it, of width w. As the mean of x1 is 1, what x1 does at a value x
 /// is (x − 1) cos(x2 − x3); given x2 alone that is shorter by a = sin(w/2) / (w/2), given x3 alone it is 0. Its Shapley value
 /// is half of the one and a third of what both do together: it is not the same for all rows with the same x2 − x3.

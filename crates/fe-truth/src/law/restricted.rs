@@ -10,6 +10,7 @@ use super::{Block, Crossing, Univariate};
 use crate::numeric::quadrature::{Estimate, integrate, over_normal, within};
 
 /// A block given that a feature obeys a condition, which must have a probability.
+#[derive(Clone)]
 pub(crate) struct Restricted {
     pub(crate) base: Arc<dyn Block>,
     pub(crate) target: usize,
@@ -23,12 +24,24 @@ impl Restricted {
         Self { base, target, condition, chances: Arc::default() }
     }
 
+    /// The law of the target without the condition.
+    fn unrestricted(&self, given: &[(usize, f64)]) -> Box<dyn Univariate> {
+        self.base.conditional(self.target, given)
+    }
+
+    /// The probability of the condition given others, where it is read off a curve.
+    fn chance(&self, given: &[(usize, f64)]) -> Option<f64> {
+        let chance =
+            |given: &[(usize, f64)]| normaliser(&*self.unrestricted(given), &self.condition);
+        self.chances.of(&*self.base, given, &chance)
+    }
+
     /// The law of a feature with levels given others, where the target is none of these.
     fn reweighted(&self, levels: &Levels, target: usize, given: &[(usize, f64)]) -> Levels {
         levels.reweighted(|level| {
             let mut known = given.to_vec();
             known.push((target, level));
-            mass(&*self.base.conditional(self.target, &known), &self.condition)
+            mass(&*self.unrestricted(&known), &self.condition)
         })
     }
 }
@@ -52,14 +65,10 @@ impl Block for Restricted {
             return Box::new(self.reweighted(levels, target, given));
         }
         let (from, to) = self.condition.interval;
-        let chance = |given: &[(usize, f64)]| {
-            normaliser(&*self.base.conditional(self.target, given), &self.condition)
-        };
-        let known = self.chances.of(&*self.base, given, &chance);
-        let total = match known {
+        let total = match self.chance(given) {
             Some(known) => known,
             None => {
-                let of_condition = self.base.conditional(self.target, given);
+                let of_condition = self.unrestricted(given);
                 if let Some(nearest) = of_condition.nearest(from, to) {
                     let known = given.iter().copied().chain([(self.target, nearest)]);
                     return self.base.conditional(target, &known.collect::<Vec<_>>());
@@ -77,11 +86,9 @@ impl Block for Restricted {
         let panels = law.panels();
         let mut weighted = Weighted {
             law,
-            base: Arc::clone(&self.base),
-            variables: (target, self.target),
+            feature: target,
+            block: self.clone(),
             given: given.to_vec(),
-            condition: self.condition.clone(),
-            chances: Arc::clone(&self.chances),
             total,
             panels,
             is_resolved: OnceLock::new(),
@@ -173,15 +180,48 @@ pub(super) fn normaliser(law: &dyn Univariate, condition: &Condition) -> f64 {
     if mass < LEAST { f64::NAN } else { mass }
 }
 
-/// The probability of an interval, from the density between the panels.
+/// The probability of an interval, from the density between the panels; of one in a tail from the density there.
 fn integrated(law: &dyn Univariate, from: f64, to: f64) -> f64 {
     let panels = law.panels();
-    let (first, last) = (panels[0], panels[panels.len() - 1]);
+    let ends = (panels[0], panels[panels.len() - 1]);
     let (low, high) = law.support();
-    let from = if from > low { law.coordinate(from).clamp(first, last) } else { first };
-    let to = if to < high { law.coordinate(to).clamp(first, last) } else { last };
-    let points = within(&panels, from, to);
-    integrate(&points, 0.0, |u| [Estimate::exact(law.weight(u))])[0].value
+    let start = if from > low { law.coordinate(from) } else { f64::NEG_INFINITY };
+    let end = if to < high { law.coordinate(to) } else { f64::INFINITY };
+    let [first, last] = [start, end].map(|u| u.clamp(ends.0, ends.1));
+    let over =
+        |points: &[f64]| integrate(points, 0.0, |u| [Estimate::exact(law.weight(u))])[0].value;
+    let inside = over(&within(&panels, first, last));
+    let is_faint = inside < IN_A_TAIL && law.resolves_small_masses();
+    let tail = if is_faint { tail(law, (start, end), ends) } else { None };
+    tail.map_or(inside, |tail| {
+        over(&within(&[panels, tail.clone()].concat(), tail[0], tail[tail.len() - 1]))
+    })
+}
+
+/// Panels of an interval in a tail, from the end that is nearest to all that counts of the law: what lies beyond its panels
+/// is little, but need not be little of the interval.
+fn tail(
+    law: &dyn Univariate,
+    (start, end): (f64, f64),
+    (low, high): (f64, f64),
+) -> Option<Vec<f64>> {
+    let middle = 0.5 * (low + high);
+    let (near, far, step) = match (start >= middle, end <= middle) {
+        (true, false) => (start, end, 1e-4 * (high - low)),
+        (false, true) => (end, start, 1e-4 * (low - high)),
+        _ => return None,
+    };
+    let [here, further] = [near, near + step].map(|u| law.weight(u));
+    // The law falls off as it does within a short step.
+    let decay = (here / further).ln() / step.abs();
+    if !(decay.is_finite() && decay > 0.0 && near != far) {
+        return None;
+    }
+    let room = (far - near).abs().min(DECAYS[DECAYS.len() - 1] / decay);
+    let ways = DECAYS.map(|decays| decays / decay).into_iter().filter(|way| *way < room);
+    let mut panels: Vec<f64> = ways.chain([room]).map(|way| near + way.copysign(step)).collect();
+    panels.sort_by(f64::total_cmp);
+    Some(panels)
 }
 
 /// A law of one variable cut off at the ends of an interval.
@@ -196,32 +236,6 @@ impl CutOff {
     fn new(law: Box<dyn Univariate>, from: f64, to: f64) -> Self {
         let total = normaliser(&*law, &Condition::between(from, to));
         Self { law, from, to, total }
-    }
-}
-
-impl CutOff {
-    /// Panels of an interval in a tail, from the end that is nearest to all that counts of the law: what lies beyond its panels
-    /// is little, but need not be little of the interval. None where such masses are not resolved.
-    fn tail(&self, start: f64, end: f64, (low, high): (f64, f64)) -> Option<Vec<f64>> {
-        let middle = 0.5 * (low + high);
-        let is_told = self.law.resolves_small_masses() && self.total < IN_A_TAIL;
-        let (near, far, step) = match (start >= middle, end <= middle) {
-            (true, false) => (start, end, 1e-4 * (high - low)),
-            (false, true) => (end, start, 1e-4 * (low - high)),
-            _ => return None,
-        };
-        let [here, further] = [near, near + step].map(|u| self.law.weight(u));
-        // The law falls off as it does within a short step.
-        let decay = (here / further).ln() / step.abs();
-        if !(is_told && decay.is_finite() && decay > 0.0 && near != far) {
-            return None;
-        }
-        let room = (far - near).abs().min(DECAYS[DECAYS.len() - 1] / decay);
-        let ways = DECAYS.map(|decays| decays / decay).into_iter().filter(|way| *way < room);
-        let mut panels: Vec<f64> =
-            ways.chain([room]).map(|way| near + way.copysign(step)).collect();
-        panels.sort_by(f64::total_cmp);
-        Some(panels)
     }
 }
 
@@ -276,7 +290,9 @@ impl Univariate for CutOff {
         let (low, high) = (panels[0], panels[panels.len() - 1]);
         let [start, end] = [self.from, self.to].map(|x| self.law.coordinate(x));
         let own = within(&panels, low, high);
-        let tail = self.tail(start, end, (low, high));
+        // Where such masses are not resolved nothing is told of a tail.
+        let is_told = self.law.resolves_small_masses() && self.total < IN_A_TAIL;
+        let tail = if is_told { tail(&*self.law, (start, end), (low, high)) } else { None };
         if let Some(tail) = tail {
             return within(&[own, tail.clone()].concat(), tail[0], tail[tail.len() - 1]);
         }
@@ -300,12 +316,10 @@ impl Univariate for CutOff {
 /// the probability of that.
 struct Weighted {
     law: Box<dyn Univariate>,
-    base: Arc<dyn Block>,
-    /// This feature, and the one of the condition.
-    variables: (usize, usize),
+    feature: usize,
+    /// The block with the condition.
+    block: Restricted,
     given: Vec<(usize, f64)>,
-    condition: Condition,
-    chances: Arc<Chances>,
     /// Probability of the condition before this feature is known.
     total: f64,
     panels: Vec<f64>,
@@ -351,11 +365,11 @@ impl Weighted {
     /// Likelihood ratio of the condition where this feature is known.
     fn factor(&self, known: f64) -> f64 {
         let mut given = self.given.clone();
-        given.push((self.variables.0, known));
-        let law = |given: &[(usize, f64)]| self.base.conditional(self.variables.1, given);
-        let chance = |given: &[(usize, f64)]| normaliser(&*law(given), &self.condition);
-        let chance = self.chances.of(&*self.base, &given, &chance);
-        let chance = chance.unwrap_or_else(|| mass(&*law(&given), &self.condition));
+        given.push((self.feature, known));
+        let block = &self.block;
+        let chance = block
+            .chance(&given)
+            .unwrap_or_else(|| mass(&*block.unrestricted(&given), &block.condition));
         chance / self.total
     }
 
@@ -382,7 +396,7 @@ impl Univariate for Weighted {
     }
 
     fn pdf(&self, x: f64) -> f64 {
-        self.law.pdf(x) * self.factor(self.base.known(self.variables.0, x))
+        self.law.pdf(x) * self.factor(self.block.known(self.feature, x))
     }
 
     fn cdf(&self, x: f64) -> f64 {

@@ -11,7 +11,7 @@ use super::length::{
 };
 use super::means::{Given, Mean, Parts};
 use super::memory::Memory;
-use super::turn::{Even, Turn, from_opposite, is_whole, opening, opposite};
+use super::turn::{Even, Turn, all_there_is, from_opposite, is_whole, opening, opposite};
 use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::{Estimate, integrate_between_cusps, within};
 use crate::numeric::triangle::mean_over_angle;
@@ -101,9 +101,7 @@ impl AlongAngle<'_> {
         }
         let curve = self.curve(mean);
         let centre = curve.mean(0.0, TAU).value;
-        // Of a whole turn half of it, from the middle of the window, has all there is.
-        let middle = 0.5 * (self.window.0 + self.window.1);
-        let axis = if is_whole(axis) { (middle, middle + PI) } else { axis };
+        let axis = all_there_is(axis, self.window);
         let points = opposite(self.window, axis);
         let moments = integrate_between_cusps(TOLERANCE, &points, 0.0, |x| {
             with_square(self.over_window(&curve, x), centre)

@@ -102,6 +102,13 @@ pub(super) fn opposite((from, to): Ends, interval: Ends) -> Vec<f64> {
     within(&places.collect::<Vec<f64>>(), interval.0, interval.1)
 }
 
+/// The part of an axis along which means over a window of the other angle have all values there are: of a whole turn half of
+/// it, from the middle of the window.
+pub(super) fn all_there_is(axis: Ends, window: Ends) -> Ends {
+    let middle = 0.5 * (window.0 + window.1);
+    if is_whole(axis) { (middle, middle + PI) } else { axis }
+}
+
 /// An even function of an angle, of period 2π, that is smooth between 0 and π but at one place.
 pub(super) struct Even {
     cusp: f64,
@@ -184,9 +191,7 @@ impl Even {
 
     /// The mean square along an axis of the means over a window of the other angle.
     pub(super) fn mean_square_over(&self, window: Ends, axis: Ends) -> Estimate {
-        // Of a whole turn half of it, from the middle of the window, has all there is.
-        let middle = 0.5 * (window.0 + window.1);
-        let axis = if is_whole(axis) { (middle, middle + PI) } else { axis };
+        let axis = all_there_is(axis, window);
         let points = opposite(window, axis);
         let [total] = integrate_between_cusps(INNER, &points, 0.0, |x| {
             let mean = self.mean(x - window.1, x - window.0);
