@@ -1,17 +1,22 @@
 //! Probabilities of a condition given features of which one number tells all, as curves of that number.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::Block;
+use crate::numeric::mixed::Mapped;
 use crate::numeric::quadrature::{Estimate, Piecewise, one_by_one};
 
-/// Logarithms of probabilities along pieces of [`Block::summary`], by the [`kinds`] of the features that are known; none
-/// where they are not resolved.
+/// Curves by the [`kinds`] of the features that are known.
 #[derive(Default)]
-pub(super) struct Chances(Mutex<HashMap<(u64, i64), Option<Curve>>>);
+pub(super) struct Chances(Mutex<Mapped<u64, Arc<Curves>>>);
 
-type Curve = Arc<Piecewise>;
+/// Logarithms of probabilities along pieces of [`Block::summary`], each made when it is asked for; none where they are not
+/// resolved.
+pub(super) struct Curves {
+    pieces: Vec<OnceLock<Option<Piecewise>>>,
+    /// Number of the first piece.
+    first: f64,
+}
 
 /// The probability given features, told as [`Block::known`].
 pub(super) type ChanceGiven<'a> = &'a dyn Fn(&[(usize, f64)]) -> f64;
@@ -19,9 +24,9 @@ pub(super) type ChanceGiven<'a> = &'a dyn Fn(&[(usize, f64)]) -> f64;
 /// Width of a piece: probabilities of intervals of normal scores change on the scale of a standard deviation.
 const WIDTH: f64 = 2.0;
 
-/// Largest summary that a curve is made for, for each feature that is given: integrals over normal scores end before, and beyond a
+/// Pieces on either side of 0 for each feature that is given: integrals over normal scores end before, and beyond a
 /// condition may be too rare for its digits.
-const FARTHEST: f64 = 12.0;
+const FARTHEST: usize = 6;
 
 /// Relative error of integrals of laws, and most parts of a piece.
 const NOISE: f64 = 2e-14;
@@ -32,34 +37,43 @@ const MOST_PIECES: usize = 8;
 const ACCURATE: f64 = 5e-13;
 
 impl Chances {
+    /// Those of a condition on a feature of a block given others, where they are integrals that one number tells.
+    pub(super) fn given(&self, base: &dyn Block, given: &[usize]) -> Option<Arc<Curves>> {
+        if !base.is_restricted() {
+            return None;
+        }
+        let kinds = kinds(base, given)?;
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(Arc::clone(known.entry(kinds).or_insert_with(|| Arc::new(Curves::of(given.len())))))
+    }
+}
+
+impl Curves {
+    fn of(given: usize) -> Self {
+        let first = FARTHEST * given;
+        Self { pieces: (0..2 * first).map(|_| OnceLock::new()).collect(), first: -(first as f64) }
+    }
+
     /// The probability of a condition on a feature of a block given others, where it is read off a curve: at its nodes it is told
     /// for such values of these.
-    pub(super) fn of(
+    pub(super) fn at(
         &self,
         base: &dyn Block,
         given: &[(usize, f64)],
         chance: ChanceGiven<'_>,
     ) -> Option<f64> {
-        if !base.is_restricted() {
-            return None;
-        }
-        let farthest = FARTHEST * given.len() as f64;
-        let summary = base.summary(given).filter(|summary| summary.abs() < farthest)?;
+        let summary = base.summary(given)?;
         let piece = (summary / WIDTH).floor();
-        let key = (kinds(base, given)?, piece as i64);
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lock().get(&key).cloned();
-        let curve = known.unwrap_or_else(|| {
+        let curve = self.pieces.get(usize_of(piece - self.first)?)?;
+        let curve = curve.get_or_init(|| {
             let chance = |summary: f64| chance(&base.told(given, summary)).ln();
-            let made = Self::piece(WIDTH * piece, chance);
-            lock().insert(key, made.clone());
-            made
+            Self::piece(WIDTH * piece, chance)
         });
-        curve.map(|curve| curve.at(summary).value.exp())
+        curve.as_ref().map(|curve| curve.at(summary).value.exp())
     }
 
     /// A piece of the curve.
-    fn piece(from: f64, chance: impl Fn(f64) -> f64) -> Option<Curve> {
+    fn piece(from: f64, chance: impl Fn(f64) -> f64) -> Option<Piecewise> {
         let ends = [from, from + WIDTH];
         // What has no digits has none along the whole piece.
         if !ends.iter().all(|end| chance(*end).is_finite()) {
@@ -68,21 +82,28 @@ impl Chances {
         let mut logarithms =
             one_by_one(|summary| Estimate { error: NOISE, ..Estimate::exact(chance(summary)) });
         let curve = Piecewise::of_few(MOST_PIECES, &ends, &mut logarithms);
-        (curve.at(from).error < ACCURATE * (1.0 + from * from)).then(|| Arc::new(curve))
+        (curve.at(from).error < ACCURATE * (1.0 + from * from)).then_some(curve)
     }
+}
+
+/// A number that is none of those below 0 or beside all numbers.
+fn usize_of(place: f64) -> Option<usize> {
+    (place >= 0.0).then_some(place as usize)
 }
 
 /// Most kinds of features that are told apart, each by the first feature that is like it, and bits of the number of each.
 const KINDS: usize = 16;
 const BITS: usize = 4;
 
-/// The number of features that are given of each kind; none where there are too many.
-fn kinds(base: &dyn Block, given: &[(usize, f64)]) -> Option<u64> {
+/// The number of features that are given of each kind; none where there are too many, or no feature is given.
+fn kinds(base: &dyn Block, given: &[usize]) -> Option<u64> {
     let first = |feature: usize| {
         (0..feature).find(|&other| base.are_alike(feature, other)).unwrap_or(feature)
     };
-    let is_few = given.len() < 1 << BITS;
-    given.iter().filter(|_| is_few).try_fold(0, |kinds, &(feature, _)| {
+    if !(1..1 << BITS).contains(&given.len()) {
+        return None;
+    }
+    given.iter().try_fold(0, |kinds, &feature| {
         let kind = first(feature);
         (kind < KINDS).then(|| kinds + (1_u64 << (BITS * kind)))
     })
@@ -107,7 +128,9 @@ mod tests {
             for given in [vec![(0, latent(0.3))], vec![(0, latent(0.3)), (2, latent(0.95))]] {
                 let chance =
                     |given: &[(usize, f64)]| normaliser(&*base.conditional(4, given), &second);
-                let found = chances.of(&base, &given, &chance).unwrap();
+                let features: Vec<usize> = given.iter().map(|(feature, _)| *feature).collect();
+                let curves = chances.given(&base, &features).unwrap();
+                let found = curves.at(&base, &given, &chance).unwrap();
                 let known = chance(&given);
                 assert!((found / known - 1.0).abs() < 1e-12, "{rho}: {found}, {known}");
             }
@@ -120,10 +143,14 @@ mod tests {
         let given = [(0, latent(0.3))];
         let chances = Chances::default();
         let half = |_: &[(usize, f64)]| 0.5;
-        assert!(chances.of(&*copula, &given, &half).is_none());
+        assert!(chances.given(&*copula, &[0]).is_none());
         let base = Restricted::new(copula, 3, Condition::between(0.45, 1.0));
-        for given in [vec![], vec![(0, latent(0.0))]] {
-            assert!(chances.of(&base, &given, &half).is_none(), "{given:?}");
+        assert!(chances.given(&base, &[]).is_none());
+        assert!(chances.given(&base, &[0; 16]).is_none());
+        let curves = chances.given(&base, &[0]).unwrap();
+        assert!(curves.at(&base, &given, &half).is_some());
+        for x in [0.0, 1.0] {
+            assert!(curves.at(&base, &[(0, latent(x))], &half).is_none(), "{x}");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! A block of features given that one of them lies in an interval, or is at some of its levels.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::chances::Chances;
+use super::chances::{Chances, Curves};
 use super::levels::Levels;
 use super::region::Condition;
 use super::{Block, Crossing, Univariate};
+use crate::numeric::mixed::Mapped;
 use crate::numeric::quadrature::{Estimate, integrate, over_normal, within};
 
 /// A block given that a feature obeys a condition, which must have a probability.
@@ -29,11 +29,16 @@ impl Restricted {
         self.base.conditional(self.target, given)
     }
 
+    /// Curves of the probability of the condition given others, if there are such.
+    fn curves(&self, given: impl Iterator<Item = usize>) -> Option<Arc<Curves>> {
+        self.chances.given(&*self.base, &given.collect::<Vec<_>>())
+    }
+
     /// The probability of the condition given others, where it is read off a curve.
-    fn chance(&self, given: &[(usize, f64)]) -> Option<f64> {
+    fn chance(&self, curves: &Curves, given: &[(usize, f64)]) -> Option<f64> {
         let chance =
             |given: &[(usize, f64)]| normaliser(&*self.unrestricted(given), &self.condition);
-        self.chances.of(&*self.base, given, &chance)
+        curves.at(&*self.base, given, &chance)
     }
 
     /// The law of a feature with levels given others, where the target is none of these.
@@ -65,7 +70,9 @@ impl Block for Restricted {
             return Box::new(self.reweighted(levels, target, given));
         }
         let (from, to) = self.condition.interval;
-        let total = match self.chance(given) {
+        let features = || given.iter().map(|(feature, _)| *feature);
+        let curves = self.curves(features());
+        let total = match curves.and_then(|curves| self.chance(&curves, given)) {
             Some(known) => known,
             None => {
                 let of_condition = self.unrestricted(given);
@@ -90,6 +97,7 @@ impl Block for Restricted {
             block: self.clone(),
             given: given.to_vec(),
             total,
+            curves: self.curves(features().chain([target])),
             panels,
             is_resolved: OnceLock::new(),
             ratios: Mutex::default(),
@@ -322,12 +330,14 @@ struct Weighted {
     given: Vec<(usize, f64)>,
     /// Probability of the condition before this feature is known.
     total: f64,
+    /// Of the same where it is known.
+    curves: Option<Arc<Curves>>,
     panels: Vec<f64>,
     /// True if the rule of trapezia resolves what the condition tells along this feature.
     is_resolved: OnceLock<bool>,
     /// Likelihood ratios at coordinates, to the bit: integrals over this feature come to the same nodes again and again, and
     /// the probability of the condition may be an integral itself.
-    ratios: Mutex<HashMap<u64, f64>>,
+    ratios: Mutex<Mapped<u64, f64>>,
 }
 
 impl Weighted {
@@ -364,21 +374,31 @@ impl Weighted {
 
     /// Likelihood ratio of the condition where this feature is known.
     fn factor(&self, known: f64) -> f64 {
-        let mut given = self.given.clone();
-        given.push((self.feature, known));
-        let block = &self.block;
-        let chance = block
-            .chance(&given)
-            .unwrap_or_else(|| mass(&*block.unrestricted(&given), &block.condition));
-        chance / self.total
+        self.read_off(known).unwrap_or_else(|| {
+            let of_condition = |given: &[(usize, f64)]| {
+                mass(&*self.block.unrestricted(given), &self.block.condition)
+            };
+            with(&self.given, (self.feature, known), &of_condition) / self.total
+        })
     }
 
-    /// As [`Self::factor`], at a coordinate, and kept.
+    /// The same where it is read off a curve.
+    fn read_off(&self, known: f64) -> Option<f64> {
+        let curves = self.curves.as_deref()?;
+        let chance = |given: &[(usize, f64)]| self.block.chance(curves, given);
+        Some(with(&self.given, (self.feature, known), &chance)? / self.total)
+    }
+
+    /// As [`Self::factor`], at a coordinate, and kept if it takes an integral.
     fn ratio(&self, u: f64) -> f64 {
+        let known = self.law.known(u);
+        if let Some(ratio) = self.read_off(known) {
+            return ratio;
+        }
         let lock = || self.ratios.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lock().get(&u.to_bits()).copied();
-        known.unwrap_or_else(|| {
-            let made = self.factor(self.law.known(u));
+        let kept = lock().get(&u.to_bits()).copied();
+        kept.unwrap_or_else(|| {
+            let made = self.factor(known);
             let mut kept = lock();
             if kept.len() >= Self::MOST {
                 kept.clear();
@@ -387,6 +407,20 @@ impl Weighted {
             made
         })
     }
+}
+
+/// Most features that are given without memory being asked for.
+const FEW: usize = 8;
+
+/// Of features that are given and one more.
+fn with<T>(given: &[(usize, f64)], one: (usize, f64), f: &dyn Fn(&[(usize, f64)]) -> T) -> T {
+    let count = given.len();
+    if count < FEW {
+        let mut all = [one; FEW];
+        all[..count].copy_from_slice(given);
+        return f(&all[..=count]);
+    }
+    f(&[given, &[one]].concat())
 }
 
 impl Univariate for Weighted {

@@ -4,6 +4,7 @@
 
 pub(crate) mod cusps;
 pub(crate) mod elliptic;
+pub(crate) mod mixed;
 pub(crate) mod quadrature;
 pub(crate) mod roots;
 pub(crate) mod sobol;
