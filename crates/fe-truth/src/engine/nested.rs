@@ -16,7 +16,7 @@ use crate::law::levels::Levels;
 use crate::law::{Law, Mixing, Univariate};
 use crate::numeric::quadrature::{
     Estimate, TOLERANCE, apart, error_of_product, integrate_between_cusps, integrate_to,
-    over_normal, within,
+    over_normal, over_tilted, within,
 };
 
 /// Terms that share randomness, and the features to integrate over for them.
@@ -1078,18 +1078,15 @@ impl NestedIntegral<'_> {
             return None;
         }
         let was_in_vain = || rough.set(rough.get() + 1);
-        let Some(normal) = law.normal_coordinate() else {
-            // What a condition tells is asked for at many nodes before it is known that these do not resolve it.
-            if law.is_tilted() {
-                was_in_vain();
-            }
-            return None;
-        };
+        let normal = law.normal_coordinate()?;
         if is_faster(smooth, normal) {
             return None;
         }
-        let tilted = |u: f64| at(u).times(law.tilt(u));
-        let found = over_normal(normal, self.floor, tilted);
+        let found = if law.is_tilted() {
+            over_tilted(normal, self.floor, |u| law.tilt(u), at)
+        } else {
+            over_normal(normal, self.floor, at)
+        };
         if found.is_none() {
             was_in_vain();
         }

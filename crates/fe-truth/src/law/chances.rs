@@ -39,9 +39,7 @@ const ACCURATE: f64 = 5e-13;
 impl Chances {
     /// Those of a condition on a feature of a block given others, where they are integrals that one number tells.
     pub(super) fn given(&self, base: &dyn Block, given: &[usize]) -> Option<Arc<Curves>> {
-        if !base.is_restricted() {
-            return None;
-        }
+        base.summary(&given.iter().map(|feature| (*feature, 0.0)).collect::<Vec<_>>())?;
         let kinds = kinds(base, given)?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Some(Arc::clone(known.entry(kinds).or_insert_with(|| Arc::new(Curves::of(given.len())))))

@@ -83,36 +83,18 @@ impl Block for Restricted {
                 normaliser(&*of_condition, &self.condition)
             }
         };
-        let shadow = |end: f64| {
-            self.base.shadow(Crossing { of: self.target, along: target, slope: 0.0, at: end })
-        };
-        let ends: [f64; 2] = self.condition.interval.into();
-        let points: Vec<f64> =
-            ends.into_iter().filter(|end| end.is_finite()).flat_map(shadow).collect();
-        let points: Vec<f64> = points.into_iter().map(|x| law.coordinate(x)).collect();
-        let panels = law.panels();
-        let mut weighted = Weighted {
+        Box::new(Weighted {
             law,
             feature: target,
             block: self.clone(),
             given: given.to_vec(),
             total,
             curves: self.curves(features().chain([target])),
-            panels,
-            is_resolved: OnceLock::new(),
+            panels: OnceLock::new(),
+            is_seen: OnceLock::new(),
+            normal: OnceLock::new(),
             ratios: Mutex::default(),
-        };
-        if weighted.resolves_small_masses() && total < IN_A_TAIL {
-            weighted.panels = weighted.where_it_counts();
-        }
-        let panels = &weighted.panels;
-        let (first, last) = (panels[0], panels[panels.len() - 1]);
-        weighted.panels = within(&[panels.as_slice(), &points].concat(), first, last);
-        if weighted.total < IN_A_TAIL && !weighted.is_seen() {
-            weighted.total = f64::NAN;
-            weighted.ratios = Mutex::default();
-        }
-        Box::new(weighted)
+        })
     }
 
     fn is_known(&self, target: usize, given: &[usize]) -> bool {
@@ -250,10 +232,15 @@ impl CutOff {
 /// Probability of an interval below which a tail is integrated on its own scale.
 const IN_A_TAIL: f64 = 1e-3;
 
-/// Share of a law beyond its panels from which on nothing is told of it, and beside the nodes of the rule of trapezia from
-/// which on panels are used.
+/// Share of a law beyond its panels from which on nothing is told of it.
 const UNSEEN: f64 = 1e-9;
-const UNSEEN_BY_WAVES: f64 = 1e-11;
+
+/// Most steps to the highest place of a density; in standard deviations of the law without the condition, the distance of what
+/// they are made from, the step that is short enough to be left out, and the longest.
+const STEPS: usize = 8;
+const STEP: f64 = 0.5;
+const CLOSE: f64 = 1.0;
+const LONGEST: f64 = 8.0;
 
 /// Places on either side at which a density is looked for, so far from each other in widths of the panels: up to where normal
 /// densities are too small for numbers; and what is nothing beside the largest.
@@ -332,9 +319,11 @@ struct Weighted {
     total: f64,
     /// Of the same where it is known.
     curves: Option<Arc<Curves>>,
-    panels: Vec<f64>,
-    /// True if the rule of trapezia resolves what the condition tells along this feature.
-    is_resolved: OnceLock<bool>,
+    panels: OnceLock<Vec<f64>>,
+    /// True if the panels hold all of the law.
+    is_seen: OnceLock<bool>,
+    /// Mean and standard deviation of the nodes of the rule of trapezia, if that may be used.
+    normal: OnceLock<Option<(f64, f64)>>,
     /// Likelihood ratios at coordinates, to the bit: integrals over this feature come to the same nodes again and again, and
     /// the probability of the condition may be an integral itself.
     ratios: Mutex<Mapped<u64, f64>>,
@@ -344,42 +333,83 @@ impl Weighted {
     /// Most ratios that are kept.
     const MOST: usize = 1 << 14;
 
+    fn is_in_a_tail(&self) -> bool {
+        self.total < IN_A_TAIL
+    }
+
+    /// Panels, with the places at which the ends of the condition are felt.
+    fn divided(&self) -> Vec<f64> {
+        let Restricted { base, target, condition, .. } = &self.block;
+        let shadow = |end: f64| {
+            base.shadow(Crossing { of: *target, along: self.feature, slope: 0.0, at: end })
+        };
+        let ends: [f64; 2] = condition.interval.into();
+        let places = ends.into_iter().filter(|end| end.is_finite()).flat_map(shadow);
+        let points: Vec<f64> = places.map(|x| self.law.coordinate(x)).collect();
+        let own = self.law.panels();
+        let is_elsewhere = self.resolves_small_masses() && self.is_in_a_tail();
+        let panels = if is_elsewhere { self.where_it_counts(&own) } else { own };
+        let (first, last) = (panels[0], panels[panels.len() - 1]);
+        within(&[panels, points].concat(), first, last)
+    }
+
     /// Panels where the density counts: a condition that is rare without this feature may hold where its own law is next to
     /// nothing.
-    fn where_it_counts(&self) -> Vec<f64> {
-        let (low, high) = (self.panels[0], self.panels[self.panels.len() - 1]);
+    fn where_it_counts(&self, panels: &[f64]) -> Vec<f64> {
+        let (low, high) = (panels[0], panels[panels.len() - 1]);
         let (middle, step) = (0.5 * (low + high), FINELY * (high - low));
         let places = (-SEEN..=SEEN).map(|k| middle + f64::from(k) * step);
-        let seen: Vec<(f64, f64)> = places.map(|u| (u, self.weight(u))).collect();
+        let seen: Vec<(f64, f64)> = places.map(|u| (u, self.density(u))).collect();
         let most = seen.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
         let counts = |(u, weight): &(f64, f64)| (*weight > NOTHING * most).then_some(*u);
         let (from, to) = (seen.iter().find_map(counts), seen.iter().rev().find_map(counts));
-        let (Some(from), Some(to)) = (from, to) else { return self.panels.clone() };
+        let (Some(from), Some(to)) = (from, to) else { return panels.to_vec() };
         let (from, to) = (from - step, to + step);
         let quarters = [0.25, 0.5, 0.75].map(|share| from + share * (to - from));
-        within(&[self.panels.as_slice(), &quarters].concat(), from, to)
+        within(&[panels, &quarters].concat(), from, to)
     }
 
-    /// True if the panels hold all of the law, but for what a difference of distribution functions may be off.
+    /// True unless the condition is rare and the panels do not hold all of the law, but for what a difference of distribution
+    /// functions may be off.
     fn is_seen(&self) -> bool {
-        let off = (integrated(self, f64::NEG_INFINITY, f64::INFINITY) - 1.0).abs();
-        off < UNSEEN.max(10.0 * f64::EPSILON / self.total)
+        let is_all = || {
+            let panels = self.panels.get_or_init(|| self.divided());
+            let [all] = integrate(panels, 0.0, |u| [Estimate::exact(self.density(u))]);
+            (all.value - 1.0).abs() < UNSEEN.max(10.0 * f64::EPSILON / self.total)
+        };
+        !self.is_in_a_tail() || *self.is_seen.get_or_init(is_all)
     }
 
-    /// True if at the nodes of the rule of trapezia all of the law is seen.
-    fn is_resolved_by_waves(&self, normal: (f64, f64)) -> bool {
-        let all = over_normal(normal, 0.0, |u| Estimate::exact(self.tilt(u)));
-        all.is_some_and(|all| (all.value - 1.0).abs() < UNSEEN_BY_WAVES)
+    /// The density of the coordinate, wherever its panels are.
+    fn density(&self, u: f64) -> f64 {
+        self.law.weight(u) * self.ratio(u)
+    }
+
+    /// The normal law whose nodes are used: that without the condition, or where this moves most of the density, about its
+    /// highest place, by Newton's steps for its logarithm, which is concave where that of the chance of the condition is.
+    fn centred(&self) -> Option<(f64, f64)> {
+        let (start, sd) = self.law.normal_coordinate()?;
+        let ln_density = |u: f64| self.density(u).ln();
+        let mut centre = start;
+        for _ in 0..STEPS {
+            let beside = STEP * sd;
+            let [below, here, above] = [centre - beside, centre, centre + beside].map(ln_density);
+            let (slope, bend) = (0.5 * (above - below), above - 2.0 * here + below);
+            let step = -slope / bend * beside;
+            if !(step.is_finite() && bend < 0.0) {
+                return None;
+            }
+            if step.abs() < CLOSE * sd {
+                break;
+            }
+            centre += step.clamp(-LONGEST * sd, LONGEST * sd);
+        }
+        Some((centre, sd))
     }
 
     /// Likelihood ratio of the condition where this feature is known.
     fn factor(&self, known: f64) -> f64 {
-        self.read_off(known).unwrap_or_else(|| {
-            let of_condition = |given: &[(usize, f64)]| {
-                mass(&*self.block.unrestricted(given), &self.block.condition)
-            };
-            with(&self.given, (self.feature, known), &of_condition) / self.total
-        })
+        self.read_off(known).unwrap_or_else(|| self.worked_out(known))
     }
 
     /// The same where it is read off a curve.
@@ -387,6 +417,12 @@ impl Weighted {
         let curves = self.curves.as_deref()?;
         let chance = |given: &[(usize, f64)]| self.block.chance(curves, given);
         Some(with(&self.given, (self.feature, known), &chance)? / self.total)
+    }
+
+    fn worked_out(&self, known: f64) -> f64 {
+        let chance =
+            |given: &[(usize, f64)]| mass(&*self.block.unrestricted(given), &self.block.condition);
+        with(&self.given, (self.feature, known), &chance) / self.total
     }
 
     /// As [`Self::factor`], at a coordinate, and kept if it takes an integral.
@@ -398,7 +434,7 @@ impl Weighted {
         let lock = || self.ratios.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = lock().get(&u.to_bits()).copied();
         kept.unwrap_or_else(|| {
-            let made = self.factor(known);
+            let made = self.worked_out(known);
             let mut kept = lock();
             if kept.len() >= Self::MOST {
                 kept.clear();
@@ -450,12 +486,11 @@ impl Univariate for Weighted {
     }
 
     fn weight(&self, u: f64) -> f64 {
-        self.law.weight(u) * self.ratio(u)
+        if self.is_seen() { self.density(u) } else { f64::NAN }
     }
 
     fn normal_coordinate(&self) -> Option<(f64, f64)> {
-        let normal = self.law.normal_coordinate().filter(|_| self.total >= IN_A_TAIL)?;
-        self.is_resolved.get_or_init(|| self.is_resolved_by_waves(normal)).then_some(normal)
+        *self.normal.get_or_init(|| self.centred())
     }
 
     fn is_tilted(&self) -> bool {
@@ -463,7 +498,13 @@ impl Univariate for Weighted {
     }
 
     fn tilt(&self, u: f64) -> f64 {
-        self.law.tilt(u) * self.ratio(u)
+        let [Some((mean, sd)), Some((before, _))] =
+            [self.normal_coordinate(), self.law.normal_coordinate()]
+        else {
+            return f64::NAN;
+        };
+        let moved = (mean - before) * (0.5 * (mean + before) - u) / (sd * sd);
+        self.law.tilt(u) * moved.exp() * self.ratio(u)
     }
 
     fn support(&self) -> (f64, f64) {
@@ -471,7 +512,7 @@ impl Univariate for Weighted {
     }
 
     fn panels(&self) -> Vec<f64> {
-        self.panels.clone()
+        self.panels.get_or_init(|| self.divided()).clone()
     }
 }
 

@@ -484,6 +484,8 @@ const OF_TRAPEZIA: f64 = 1e-12;
 /// constant from all of them.
 const BETWEEN: [f64; 3] = [-0.67, 0.41, 1.19];
 const OFF: f64 = 1e-6;
+/// Share of a law that nodes need not see.
+const UNSEEN: f64 = 1e-11;
 
 /// The mean of a function over a normal law, by the rule of trapezia: of an integrand that is
 /// analytic near the real line its error falls off exponentially as nodes get closer (Trefethen & Weideman 2014,
@@ -494,16 +496,41 @@ const OFF: f64 = 1e-6;
 /// half of that to it, or over less than an octave, but not by more than a hundred. The change that halving the distance makes is no measure of it: that
 /// is what there is of one frequency in one phase, and may vanish by chance.
 pub(crate) fn over_normal(
-    (mean, sd): (f64, f64),
+    normal: (f64, f64),
     floor: f64,
     mut f: impl FnMut(f64) -> Estimate,
 ) -> Option<Estimate> {
+    over_waves(normal, floor, |z| (f(z), 1.0))
+}
+
+/// As [`over_normal`], over a law whose density is that of a normal one times a tilt; none where the nodes do not see all
+/// of it.
+pub(crate) fn over_tilted(
+    normal: (f64, f64),
+    floor: f64,
+    tilt: impl Fn(f64) -> f64,
+    mut f: impl FnMut(f64) -> Estimate,
+) -> Option<Estimate> {
+    over_waves(normal, floor, |z| {
+        let tilt = tilt(z);
+        (f(z).times(tilt), tilt)
+    })
+}
+
+/// The rule of trapezia for a function with the factor that is in it besides the density.
+fn over_waves(
+    (mean, sd): (f64, f64),
+    floor: f64,
+    mut f: impl FnMut(f64) -> (Estimate, f64),
+) -> Option<Estimate> {
     interrupt::check();
-    let (mut sum, mut at_ends) = (Estimate::default(), 0.0);
+    let (mut sum, mut mass, mut at_ends) = (Estimate::default(), 0.0, 0.0);
     let mut values: Vec<f64> = Vec::with_capacity(MOST_NODES);
     for halving in 0..=HALVINGS[1] {
         for &(z, density) in &LADDER[halving as usize] {
-            let value = f(mean + z * sd).times(density);
+            let (value, tilt) = f(mean + z * sd);
+            let value = value.times(density);
+            mass += tilt * density;
             if !value.value.is_finite() {
                 return None;
             }
@@ -524,11 +551,11 @@ pub(crate) fn over_normal(
         let share = (2.0 * far.powf(TO_TWICE)).max(UNEVEN * near.powi(OCTAVE)).max(least);
         // The density falls off by a factor of 5000 over the next standard deviation.
         let doubt = last * share + at_ends;
-        if doubt <= floor.max(OF_TRAPEZIA * total.magnitude) {
+        if doubt <= floor.max(OF_TRAPEZIA * total.magnitude) && is_all(mass * step) {
             let error = total.error + doubt + 4.0 * f64::EPSILON * total.magnitude;
             let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
             let is_made_of_values = |(z, told): (f64, f64)| {
-                (f(mean + z * sd).value * normal_pdf(z) - told).abs() <= OFF * largest
+                (f(mean + z * sd).0.value * normal_pdf(z) - told).abs() <= OFF * largest
             };
             let are_all = BETWEEN.into_iter().zip(told.between).all(is_made_of_values);
             return are_all.then_some(Estimate { error, ..total });
@@ -538,6 +565,11 @@ pub(crate) fn over_normal(
         }
     }
     None
+}
+
+/// True if what the nodes see of a law is all of it.
+fn is_all(mass: f64) -> bool {
+    (mass - 1.0).abs() < UNSEEN
 }
 
 fn normal_pdf(z: f64) -> f64 {
