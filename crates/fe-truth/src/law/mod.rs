@@ -371,11 +371,6 @@ pub(crate) trait Block: Send + Sync {
         given.to_vec()
     }
 
-    /// True if a feature of the block obeys a condition, so that laws given others are made of integrals.
-    fn is_restricted(&self) -> bool {
-        false
-    }
-
     /// Number of uniform numbers that a row takes in which some features are given; 0 if there are no such rows.
     fn draws_given(&self) -> usize {
         0

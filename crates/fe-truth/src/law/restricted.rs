@@ -7,7 +7,7 @@ use super::levels::Levels;
 use super::region::Condition;
 use super::{Block, Crossing, Univariate};
 use crate::numeric::mixed::Mapped;
-use crate::numeric::quadrature::{Estimate, integrate, over_normal, within};
+use crate::numeric::quadrature::{Estimate, integrate, within};
 
 /// A block given that a feature obeys a condition, which must have a probability.
 #[derive(Clone)]
@@ -35,7 +35,12 @@ impl Restricted {
     }
 
     /// The probability of the condition given others, where it is read off a curve.
-    fn chance(&self, curves: &Curves, given: &[(usize, f64)]) -> Option<f64> {
+    fn chance(&self, given: &[(usize, f64)]) -> Option<f64> {
+        let curves = self.curves(given.iter().map(|(feature, _)| *feature))?;
+        self.chance_on(&curves, given)
+    }
+
+    fn chance_on(&self, curves: &Curves, given: &[(usize, f64)]) -> Option<f64> {
         let chance =
             |given: &[(usize, f64)]| normaliser(&*self.unrestricted(given), &self.condition);
         curves.at(&*self.base, given, &chance)
@@ -60,8 +65,11 @@ impl Block for Restricted {
                 return Box::new(levels.reweighted(holds));
             }
             let (from, to) = self.condition.interval;
-            let known = law.restricted(from, to);
-            return known.unwrap_or_else(|| Box::new(CutOff::new(law, from, to)));
+            return law.restricted(from, to).unwrap_or_else(|| {
+                let total = self.chance(given);
+                let total = total.unwrap_or_else(|| normaliser(&*law, &self.condition));
+                Box::new(CutOff { law, from, to, total })
+            });
         }
         if given.iter().any(|(feature, _)| *feature == self.target) {
             return law;
@@ -70,9 +78,7 @@ impl Block for Restricted {
             return Box::new(self.reweighted(levels, target, given));
         }
         let (from, to) = self.condition.interval;
-        let features = || given.iter().map(|(feature, _)| *feature);
-        let curves = self.curves(features());
-        let total = match curves.and_then(|curves| self.chance(&curves, given)) {
+        let total = match self.chance(given) {
             Some(known) => known,
             None => {
                 let of_condition = self.unrestricted(given);
@@ -89,7 +95,7 @@ impl Block for Restricted {
             block: self.clone(),
             given: given.to_vec(),
             total,
-            curves: self.curves(features().chain([target])),
+            curves: self.curves(given.iter().map(|(feature, _)| *feature).chain([target])),
             panels: OnceLock::new(),
             is_seen: OnceLock::new(),
             normal: OnceLock::new(),
@@ -117,10 +123,6 @@ impl Block for Restricted {
 
     fn told(&self, given: &[(usize, f64)], summary: f64) -> Vec<(usize, f64)> {
         self.base.told(given, summary)
-    }
-
-    fn is_restricted(&self) -> bool {
-        true
     }
 
     fn draws_given(&self) -> usize {
@@ -220,13 +222,6 @@ struct CutOff {
     from: f64,
     to: f64,
     total: f64,
-}
-
-impl CutOff {
-    fn new(law: Box<dyn Univariate>, from: f64, to: f64) -> Self {
-        let total = normaliser(&*law, &Condition::between(from, to));
-        Self { law, from, to, total }
-    }
 }
 
 /// Probability of an interval below which a tail is integrated on its own scale.
@@ -340,13 +335,16 @@ impl Weighted {
     /// Panels, with the places at which the ends of the condition are felt.
     fn divided(&self) -> Vec<f64> {
         let Restricted { base, target, condition, .. } = &self.block;
-        let shadow = |end: f64| {
-            base.shadow(Crossing { of: *target, along: self.feature, slope: 0.0, at: end })
+        let shadow = |end: f64| -> Vec<f64> {
+            let crossing = Crossing { of: *target, along: self.feature, slope: 0.0, at: end };
+            base.shadow(crossing).into_iter().map(|x| self.law.coordinate(x)).collect()
         };
-        let ends: [f64; 2] = condition.interval.into();
-        let places = ends.into_iter().filter(|end| end.is_finite()).flat_map(shadow);
-        let points: Vec<f64> = places.map(|x| self.law.coordinate(x)).collect();
         let own = self.law.panels();
+        let ends: [f64; 2] = condition.interval.into();
+        let shadows = ends.into_iter().filter(|end| end.is_finite()).map(shadow);
+        // Where chances change more slowly than the law itself its own panels are enough.
+        let points: Vec<f64> =
+            shadows.filter(|shadow| narrowest(shadow) < narrowest(&own)).flatten().collect();
         let is_elsewhere = self.resolves_small_masses() && self.is_in_a_tail();
         let panels = if is_elsewhere { self.where_it_counts(&own) } else { own };
         let (first, last) = (panels[0], panels[panels.len() - 1]);
@@ -415,7 +413,7 @@ impl Weighted {
     /// The same where it is read off a curve.
     fn read_off(&self, known: f64) -> Option<f64> {
         let curves = self.curves.as_deref()?;
-        let chance = |given: &[(usize, f64)]| self.block.chance(curves, given);
+        let chance = |given: &[(usize, f64)]| self.block.chance_on(curves, given);
         Some(with(&self.given, (self.feature, known), &chance)? / self.total)
     }
 
@@ -443,6 +441,11 @@ impl Weighted {
             made
         })
     }
+}
+
+/// The least distance of neighbours.
+fn narrowest(points: &[f64]) -> f64 {
+    points.windows(2).map(|ends| (ends[1] - ends[0]).abs()).fold(f64::INFINITY, f64::min)
 }
 
 /// Most features that are given without memory being asked for.
