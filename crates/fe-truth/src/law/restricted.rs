@@ -387,7 +387,10 @@ impl Weighted {
     /// highest place, by Newton's steps for its logarithm, which is concave where that of the chance of the condition is.
     fn centred(&self) -> Option<(f64, f64)> {
         let (start, sd) = self.law.normal_coordinate()?;
-        let ln_density = |u: f64| self.density(u).ln();
+        let ln_density = |u: f64| {
+            let z = (u - start) / sd;
+            (self.law.tilt(u) * self.ratio(u)).ln() - 0.5 * z * z
+        };
         let mut centre = start;
         for _ in 0..STEPS {
             let beside = STEP * sd;
