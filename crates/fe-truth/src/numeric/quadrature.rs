@@ -440,6 +440,28 @@ pub(crate) fn integrate_between_cusps<const M: usize>(
     })
 }
 
+/// Nodes and weights of a rule for integrands that may have a cusp at each of the points, be it rounded off on whatever scale:
+/// panels get shorter towards the points by a factor.
+pub(crate) fn nodes_between_cusps(points: &[f64]) -> Vec<(f64, f64)> {
+    let ends = (0..PANELS_TO_A_CUSP).map(|k| 0.5 * SHORTER.powi(k)).chain([0.0]);
+    let below: Vec<f64> = ends.collect();
+    let above = below.iter().rev().map(|t| 1.0 - t);
+    let ends: Vec<f64> = above.chain(below.iter().copied()).collect();
+    let shares = within(&ends, 0.0, 1.0);
+    let panels = (0..points.len() - 1)
+        .flat_map(|k| shares.windows(2).map(move |ends| (k as f64 + ends[0], k as f64 + ends[1])));
+    let back = |(t, weight): (f64, f64)| {
+        let (place, stretch) = flattened(points, t);
+        (place, weight * stretch)
+    };
+    panels.flat_map(|(from, to)| nodes(from, to)).map(back).collect()
+}
+
+/// Panels from the middle to a cusp, and how much shorter each is: the singularities that a cusp is rounded off by, at a
+/// third of a right angle from the axis, are then as far from a panel as it is long.
+const PANELS_TO_A_CUSP: i32 = 5;
+const SHORTER: f64 = 0.354;
+
 /// The points, and a place between each two, in the variable in which cusps at points are flattened.
 pub(crate) fn halves(points: &[f64]) -> Vec<f64> {
     (0..=2 * (points.len() - 1)).map(|k| 0.5 * k as f64).collect()

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::background::{Background, over_angle_and_length, over_length};
+use super::components::Components;
 use super::length::{
     Ends, INNER, Lengths, ROUNDING, TOLERANCE, mean_and_variance, over_bins, side, with_square,
 };
-use super::means::{Given, Mean, Parts};
+use super::means::{Mean, Parts};
 use super::memory::Memory;
 use super::turn::{Even, Turn, all_there_is, from_opposite, is_whole, opening, opposite};
 use crate::numeric::cusps::Curve;
@@ -64,12 +65,9 @@ impl AlongAngle<'_> {
                 Mean::Difference2(apart) => self.squares_of_differences(f64::from_bits(apart)),
                 Mean::Shapley => Even::of(PI, |way| self.shapley_at(-way)[0]),
                 Mean::Shapley2 => Even::of(PI, |way| self.shapley_squared(-way)),
-                Mean::Squares(parts) => Even::of(PI, |way| {
-                    self.over_lengths(parts.with_angle(), |_, even| {
-                        let beyond = even.at(PI + way).minus(even.over_turn());
-                        beyond.squared_from(0.0)
-                    })
-                }),
+                Mean::Squares(parts) => {
+                    Even::of(PI, |way| self.mean_square_beyond(parts.with_angle(), -way))
+                }
                 Mean::Products(parts) => Even::of_each(0.0, &mut |ways| {
                     ways.par_iter().map(|&apart| self.products(parts, apart)).collect()
                 }),
@@ -185,28 +183,67 @@ impl AlongAngle<'_> {
         squares.minus(both.times(2.0)).plus(means).plus(without_angle)
     }
 
-    /// The mean over lengths of something of degree 2 that is made of the means of f given both, one and none, in shares.
-    fn over_lengths(&self, shares: [f64; 3], f: impl Fn(Given, &Even) -> Estimate) -> Estimate {
-        let mut sum = Estimate::default();
-        if shares[0] != 0.0 {
-            let given = |v: f64| f(Given::Both(v.to_bits()), &self.memory.side(v));
-            sum = sum.plus(self.lengths.mean(2, |v| [given(v)])[0].times(shares[0]));
-        }
+    /// The mean square at a distance from π of the means of f given both lengths, one and none, in shares, less their means
+    /// over the angle.
+    fn mean_square_beyond(&self, shares: [f64; 3], distance: f64) -> Estimate {
+        let opening = opening(distance);
+        let square = |value: Estimate, mean: Estimate| value.minus(mean).squared_from(0.0);
+        let [given_both] = self.lengths.mean(2, |v| {
+            let mean = Estimate::exact(mean_over_angle(1.0, v.exp()).value);
+            [square(Estimate::exact(side(v, &opening)), mean)]
+        });
+        let mut sum = given_both.times(shares[0]);
         if shares[1] != 0.0 {
             for s in [0, 1] {
                 let (own, other) = (self.lengths.0[s], self.lengths.0[1 - s]);
-                let given = |x: f64| {
-                    let even = self.memory.side_over_length(x, other);
-                    f(Given::One(s, x.to_bits()), &even)
-                };
-                let [mean] = own.mean(INNER, &[other.from, other.to], |x| [given(x)]);
+                let [mean] = own.mean(INNER, &[other.from, other.to], |x| {
+                    [square(over_length(x, &opening, other), over_angle_and_length(x, other))]
+                });
                 sum = sum.plus(mean.times(shares[1]));
             }
         }
         if shares[2] != 0.0 {
-            sum = sum.plus(f(Given::None, &self.curve(Mean::Side)).times(shares[2]));
+            let side = self.curve(Mean::Side);
+            sum = sum.plus(square(side.at(PI - distance), side.over_turn()).times(shares[2]));
         }
         sum
+    }
+
+    /// Functions that stand for those means in all that is bilinear in them.
+    fn components(&self, shares: [f64; 3]) -> Arc<Components> {
+        self.memory.components.of((shares.map(f64::to_bits), self.lengths.bits()), || {
+            let [both, one, none] = shares;
+            let of_lengths = [both, one, 0.0];
+            let squares = |distance: f64| self.mean_square_beyond(of_lengths, distance);
+            let made = Components::of(self.members(of_lengths), squares);
+            let is_left_out = none == 0.0;
+            Arc::new(if is_left_out { made } else { made.with(none, self.curve(Mean::Side)) })
+        })
+    }
+
+    /// The means given both lengths and one of them at nodes of these, less their means over the angle, by the distance from π,
+    /// times the roots of their shares.
+    fn members(&self, [both, one, _]: [f64; 3]) -> impl Fn(f64) -> Vec<f64> {
+        let of_both = self.lengths.nodes(2).into_iter().map(|(v, weight)| {
+            let mean = mean_over_angle(1.0, v.exp()).value;
+            ((both * weight).sqrt(), v, mean)
+        });
+        let of_both: Vec<(f64, f64, f64)> = of_both.collect();
+        let mut of_one = Vec::new();
+        for s in [0, 1].into_iter().filter(|_| one != 0.0) {
+            let (own, other) = (self.lengths.0[s], self.lengths.0[1 - s]);
+            of_one.extend(own.nodes(&[other.from, other.to]).into_iter().map(|(x, weight)| {
+                ((one * weight).sqrt(), x, other, over_angle_and_length(x, other).value)
+            }));
+        }
+        move |distance| {
+            let opening = opening(distance);
+            let of_both = of_both.iter().map(|&(root, v, mean)| root * (side(v, &opening) - mean));
+            let of_one = of_one.iter().map(|&(root, x, other, mean)| {
+                root * (over_length(x, &opening, other).value - mean)
+            });
+            of_both.chain(of_one).collect()
+        }
     }
 
     /// The part of a spread that is made of means of D over the other angle, which are 0 where that has a whole turn.
@@ -214,19 +251,11 @@ impl AlongAngle<'_> {
         if is_whole(self.window) {
             return Estimate::default();
         }
-        self.over_lengths(parts.without_angle(), |given, even| {
-            let over_both = self.over_both(given, even, axis);
+        let components = self.components(parts.without_angle());
+        components.doubted(components.sum(|even| {
+            let over_both = self.mean_on(axis, even);
             self.over_window(even, x).minus(over_both).squared_from(0.0)
-        })
-    }
-
-    /// The mean of one of the means of f over both angles.
-    fn over_both(&self, given: Given, even: &Even, axis: Ends) -> Estimate {
-        if is_whole(axis) {
-            return even.over_turn();
-        }
-        let key = (given, self.lengths.bits(), self.key_on(axis).1);
-        self.memory.over_both.of(key, || self.mean_on(axis, even))
+        }))
     }
 
     /// The mean of the products of means of f at two angles so far apart, all less their means over the turn.
@@ -234,7 +263,7 @@ impl AlongAngle<'_> {
         // It is the same on both sides of the middle of the angles.
         let (from, to) = (-0.5 * apart, PI - 0.5 * apart);
         let points = within(&[PI - apart], from, to);
-        self.over_lengths(parts.with_angle(), |_, even| {
+        self.components(parts.with_angle()).sum(|even| {
             let whole = even.over_turn();
             let [total] = integrate_between_cusps(INNER, &points, 0.0, |angle| {
                 let [here, there] = [angle, angle + apart].map(|a| even.at(a).minus(whole));
@@ -256,11 +285,17 @@ impl AlongAngle<'_> {
 
     /// The mean of f at a value times its mean over part of a turn.
     fn with_means_at(&self, parts: Parts, axis: Ends, x: f64) -> Estimate {
+        let components = self.components(parts.with_angle());
         if is_whole(self.window) {
-            return self.curve(Mean::Products(parts)).mean(x - axis.1, x - axis.0);
+            let products = self.curve(Mean::Products(parts));
+            return components.doubted(products.mean(x - axis.1, x - axis.0));
         }
         let curve = self.with_means_on(parts, axis);
-        if curve.covers(x) { curve.at_own(x) } else { self.product_with_mean(parts, axis, x) }
+        let is_on_curve = curve.covers(x);
+        components.doubted(match is_on_curve {
+            true => curve.at_own(x),
+            false => self.product_with_mean(parts, axis, x),
+        })
     }
 
     /// The same along the part.
@@ -286,7 +321,7 @@ impl AlongAngle<'_> {
 
     /// The mean square of the means of f over part of a turn less those over the whole one.
     fn mean_square_of_means(&self, parts: Parts, axis: Ends) -> Estimate {
-        self.memory.squares_of_means.of((parts, self.key_on(axis)), || {
+        let known = self.memory.squares_of_means.of((parts, self.key_on(axis)), || {
             if is_whole(self.window) {
                 let products = self.curve(Mean::Products(parts));
                 let (from, to) = axis;
@@ -299,7 +334,8 @@ impl AlongAngle<'_> {
             self.over_window_and_lengths(parts, &points, |even, other| {
                 mean_of_part(even, axis, other).squared_from(0.0)
             })
-        })
+        });
+        self.components(parts.with_angle()).doubted(known)
     }
 
     /// The mean over the lengths and the other angle of a function that is made of each of the means of f.
@@ -310,7 +346,7 @@ impl AlongAngle<'_> {
         f: impl Fn(&Even, f64) -> Estimate,
     ) -> Estimate {
         let (from, to) = self.window;
-        self.over_lengths(parts.with_angle(), |_, even| {
+        self.components(parts.with_angle()).sum(|even| {
             let [total] = integrate_between_cusps(INNER, points, 0.0, |other| [f(even, other)]);
             total.times(1.0 / (to - from))
         })

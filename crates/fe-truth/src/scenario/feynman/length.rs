@@ -1,6 +1,6 @@
 //! Lengths that are log-uniform on intervals, and the third side of a triangle by the ratio of two of them.
 
-use crate::numeric::quadrature::{Estimate, integrate_between_cusps, within};
+use crate::numeric::quadrature::{Estimate, integrate_between_cusps, nodes_between_cusps, within};
 use crate::numeric::triangle::{Opening, mean_over_angle};
 
 /// Error of a panel that is accepted, relative to the integral of the magnitude: of outer and of inner integrals.
@@ -51,14 +51,24 @@ impl Length {
         places: &[f64],
         mut f: impl FnMut(f64) -> [Estimate; M],
     ) -> [Estimate; M] {
-        let places: Vec<f64> = places.iter().map(|place| (place / self.from).ln()).collect();
-        let span = self.span();
-        let points = within(&places, 0.0, span);
+        let points = self.points(places);
         let total = integrate_between_cusps(tolerance, &points, 0.0, |u| f(self.from * u.exp()));
-        total.map(|total| total.times(1.0 / span))
+        total.map(|total| total.times(1.0 / self.span()))
     }
 
-    /// The same of a function of one value.
+    /// Nodes with their weights in that mean.
+    pub(super) fn nodes(self, places: &[f64]) -> Vec<(f64, f64)> {
+        let of_mean = |(u, weight): (f64, f64)| (self.from * u.exp(), weight / self.span());
+        nodes_between_cusps(&self.points(places)).into_iter().map(of_mean).collect()
+    }
+
+    /// Logarithms of places over the lower end.
+    fn points(self, places: &[f64]) -> Vec<f64> {
+        let places: Vec<f64> = places.iter().map(|place| (place / self.from).ln()).collect();
+        within(&places, 0.0, self.span())
+    }
+
+    /// The mean of a function of one value.
     pub(super) fn mean_of(self, places: &[f64], mut f: impl FnMut(f64) -> Estimate) -> Estimate {
         self.mean(TOLERANCE, places, |x| [f(x)])[0]
     }
@@ -84,25 +94,38 @@ impl Lengths {
         power: i32,
         mut f: impl FnMut(f64) -> [Estimate; M],
     ) -> [Estimate; M] {
+        let (points, density) = self.ratio(power);
+        let total = integrate_between_cusps(INNER, &points, 0.0, |v| {
+            let density = density(v);
+            f(v).map(|value| value.times(density))
+        });
+        let [first, second] = self.0.map(Length::span);
+        let rounding = ROUNDING * MOST_RATIO / first.min(second);
+        total.map(|total| total.doubted(rounding))
+    }
+
+    /// Nodes of v with their weights in that mean.
+    pub(super) fn nodes(self, power: i32) -> Vec<(f64, f64)> {
+        let (points, density) = self.ratio(power);
+        let with_density = |(v, weight)| (v, weight * density(v));
+        nodes_between_cusps(&points).into_iter().map(with_density).collect()
+    }
+
+    /// Places between which the density of v is smooth, and that density times the mean of a power of x1 there.
+    fn ratio(self, power: i32) -> (Vec<f64>, impl Fn(f64) -> f64) {
         let Self([first, second]) = self;
         let apart = |to: f64, from: f64| ((to - from) / from).ln_1p();
         let [lows, highs] = [(second.from, first.from), (second.to, first.to)];
         let (low, high) = (apart(lows.0, lows.1), apart(highs.0, highs.1));
         let ends = (apart(second.from, first.to), apart(second.to, first.from));
         let (power, scale) = (f64::from(power), 1.0 / (first.span() * second.span()));
-        let weight = |v: f64| {
+        let density = move |v: f64| {
             // x1 from the larger of two ends to the smaller of two others.
             let from = if v < low { second.from * (-v).exp() } else { first.from };
             let room = (high - v).min(0.0) + first.span() - (low - v).max(0.0);
             scale * from.powf(power) * (power * room).exp_m1().max(0.0) / power
         };
-        let points = within(&[low, high, 0.0], ends.0, ends.1);
-        let total = integrate_between_cusps(INNER, &points, 0.0, |v| {
-            let weight = weight(v);
-            f(v).map(|value| value.times(weight))
-        });
-        let rounding = ROUNDING * MOST_RATIO / first.span().min(second.span());
-        total.map(|total| total.doubted(rounding))
+        (within(&[low, high, 0.0], ends.0, ends.1), density)
     }
 
     /// The mean square of the mean over the angle.

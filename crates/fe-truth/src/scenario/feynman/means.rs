@@ -52,12 +52,3 @@ impl Parts {
         }
     }
 }
-
-/// One of the means of f given lengths, as a function of the angle: given both by the logarithm of their ratio, the first being
-/// 1, given one of them, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Given {
-    Both(u64),
-    One(usize, u64),
-    None,
-}

@@ -1,14 +1,12 @@
 //! Curves and means that are asked for again and again, as they were asked.
 
 use std::collections::HashMap;
-use std::f64::consts::PI;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::background::over_length;
-use super::length::{Length, side};
-use super::means::{Given, Mean, Parts};
-use super::turn::{Even, opening};
+use super::components::Components;
+use super::means::{Mean, Parts};
+use super::turn::Even;
 use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::Estimate;
 
@@ -47,27 +45,9 @@ type PartsKey = (Parts, ([u64; 4], [u64; 4]));
 #[derive(Default)]
 pub(super) struct Memory {
     pub(super) curves: Known<(Mean, [u64; 4], [u64; 4]), Arc<Even>>,
-    /// Sides by the logarithm of the ratio of lengths, of which the first is 1.
-    pub(super) sides: Known<u64, Arc<Even>>,
     pub(super) squares: Known<([u64; 4], [u64; 4]), Estimate>,
-    /// Means of sides over a length, by the other one.
-    sides_over_lengths: Known<[u64; 3], Arc<Even>>,
+    /// By shares of the means given both lengths, one and none.
+    pub(super) components: Known<([u64; 3], [u64; 4]), Arc<Components>>,
     pub(super) with_means: Known<PartsKey, Arc<Curve>>,
     pub(super) squares_of_means: Known<PartsKey, Estimate>,
-    pub(super) over_both: Known<(Given, [u64; 4], [u64; 4]), Estimate>,
-}
-
-impl Memory {
-    /// The side for a first length of 1, as an even function of the difference of the angles.
-    pub(super) fn side(&self, v: f64) -> Arc<Even> {
-        let make = || Arc::new(Even::of(PI, |way| Estimate::exact(side(v, &opening(way)))));
-        self.sides.of(v.to_bits(), make)
-    }
-
-    /// The mean of the side over a length, as an even function of the difference of the angles.
-    pub(super) fn side_over_length(&self, x: f64, length: Length) -> Arc<Even> {
-        let key = [x, length.from, length.to].map(f64::to_bits);
-        self.sides_over_lengths
-            .of(key, || Arc::new(Even::of(PI, |way| over_length(x, &opening(way), length))))
-    }
 }

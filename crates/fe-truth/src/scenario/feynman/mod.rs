@@ -9,6 +9,7 @@ mod along_angle;
 mod along_length;
 mod background;
 mod boxes;
+mod components;
 mod length;
 mod means;
 mod memory;
