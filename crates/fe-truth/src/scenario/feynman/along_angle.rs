@@ -252,10 +252,11 @@ impl AlongAngle<'_> {
             return Estimate::default();
         }
         let components = self.components(parts.without_angle());
-        components.doubted(components.sum(|even| {
-            let over_both = self.mean_on(axis, even);
-            self.over_window(even, x).minus(over_both).squared_from(0.0)
-        }))
+        let over_both = self.memory.over_both.of((parts, self.key_on(axis)), || {
+            Arc::from(components.each(|even| self.mean_on(axis, even)))
+        });
+        let over_window = |even: &Even| self.over_window(even, x);
+        components.doubted(components.squares_from(&over_both, over_window))
     }
 
     /// The mean of the products of means of f at two angles so far apart, all less their means over the turn.

@@ -67,6 +67,25 @@ impl Components {
         Estimate::sum(self.parts.iter().map(|(share, even)| f(even).times(*share)))
     }
 
+    /// Something of each of the functions.
+    pub(super) fn each(&self, f: impl Fn(&Even) -> Estimate) -> Vec<Estimate> {
+        self.parts.iter().map(|(_, even)| f(even)).collect()
+    }
+
+    /// The sum of squares of what is linear in the functions, less numbers that were made of each of them.
+    pub(super) fn squares_from(
+        &self,
+        numbers: &[Estimate],
+        f: impl Fn(&Even) -> Estimate,
+    ) -> Estimate {
+        let parts = self.parts.iter().zip(numbers);
+        Estimate::sum(
+            parts.map(|((share, even), number)| {
+                f(even).minus(*number).squared_from(0.0).times(*share)
+            }),
+        )
+    }
+
     /// Such a sum with what the functions leave out. It is the same all along an angle: curves are made of sums without it, as
     /// what is noise to a curve is not resolved.
     pub(super) fn doubted(&self, sum: Estimate) -> Estimate {

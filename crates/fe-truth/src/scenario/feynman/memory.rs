@@ -49,5 +49,7 @@ pub(super) struct Memory {
     /// By shares of the means given both lengths, one and none.
     pub(super) components: Known<([u64; 3], [u64; 4]), Arc<Components>>,
     pub(super) with_means: Known<PartsKey, Arc<Curve>>,
+    /// Means over both angles of the functions that stand for means without the other angle.
+    pub(super) over_both: Known<PartsKey, Arc<[Estimate]>>,
     pub(super) squares_of_means: Known<PartsKey, Estimate>,
 }
