@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::law::region::Condition;
     use crate::law::restricted::{Restricted, normaliser};
-    use crate::law::{GaussianCopula, latent};
+    use crate::law::{CommonCause, GaussianCopula, latent};
 
     /// Of the second of two conditions, given one feature and given two, against what the law itself says.
     #[test]
@@ -136,12 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_curve_where_none_is_needed_or_can_be() {
+    fn there_is_no_curve_where_none_can_be() {
         let copula = Arc::new(GaussianCopula { rho: 0.5, dimension: 5 });
         let given = [(0, latent(0.3))];
         let chances = Chances::default();
         let half = |_: &[(usize, f64)]| 0.5;
-        assert!(chances.given(&*copula, &[0]).is_none());
+        // More than one number tells of others.
+        assert!(chances.given(&CommonCause { noise: 0.3 }, &[0]).is_none());
         let base = Restricted::new(copula, 3, Condition::between(0.45, 1.0));
         assert!(chances.given(&base, &[]).is_none());
         assert!(chances.given(&base, &[0; 16]).is_none());

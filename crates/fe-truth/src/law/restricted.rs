@@ -417,13 +417,13 @@ impl Weighted {
     fn read_off(&self, known: f64) -> Option<f64> {
         let curves = self.curves.as_deref()?;
         let chance = |given: &[(usize, f64)]| self.block.chance_on(curves, given);
-        Some(with(&self.given, (self.feature, known), &chance)? / self.total)
+        Some(with(&self.given, (self.feature, known), chance)? / self.total)
     }
 
     fn worked_out(&self, known: f64) -> f64 {
         let chance =
             |given: &[(usize, f64)]| mass(&*self.block.unrestricted(given), &self.block.condition);
-        with(&self.given, (self.feature, known), &chance) / self.total
+        with(&self.given, (self.feature, known), chance) / self.total
     }
 
     /// As [`Self::factor`], at a coordinate, and kept if it takes an integral.
@@ -455,7 +455,7 @@ fn narrowest(points: &[f64]) -> f64 {
 const FEW: usize = 8;
 
 /// Of features that are given and one more.
-fn with<T>(given: &[(usize, f64)], one: (usize, f64), f: &dyn Fn(&[(usize, f64)]) -> T) -> T {
+fn with<T>(given: &[(usize, f64)], one: (usize, f64), f: impl Fn(&[(usize, f64)]) -> T) -> T {
     let count = given.len();
     if count < FEW {
         let mut all = [one; FEW];
@@ -529,6 +529,7 @@ mod tests {
     use super::*;
     use crate::law::consistency::assert_is_a_law;
     use crate::law::{BivariateNormal, CommonCause, GaussianCopula, latent};
+    use crate::numeric::quadrature::over_tilted;
     use crate::numeric::special::{normal_between, normal_pdf, normal_quantile};
 
     fn cut(base: impl Block + 'static, from: f64, to: f64) -> Restricted {
@@ -600,15 +601,30 @@ mod tests {
             let condition = Condition::between(0.1, 0.6);
             Restricted::new(Arc::new(first), 1, condition).conditional(2, given)
         };
+        let by_waves = |law: &dyn Univariate, f: fn(f64) -> f64| {
+            let normal = law.normal_coordinate().unwrap();
+            over_tilted(normal, 0.0, |u| law.tilt(u), |u| Estimate::exact(f(u)))
+        };
         let law = of(0.6, &[(3, latent(0.4))]);
         assert_eq!(law.normal_coordinate(), Some((0.0, 1.0)));
         for u in [-2.3, 0.0, 0.8] {
             close(law.weight(u), normal_pdf(u) * law.tilt(u));
         }
-        let all = over_normal((0.0, 1.0), 0.0, |u| Estimate::exact(law.tilt(u))).unwrap();
-        close(all.value, 1.0);
+        close(by_waves(&*law, |_| 1.0).unwrap().value, 1.0);
         assert_is_a_law(&*law, 1e-11, "a feature given two conditions");
-        assert_eq!(of(0.9999, &[]).normal_coordinate(), None);
+        assert!(by_waves(&*of(0.9999, &[]), |_| 1.0).is_none());
+
+        // Far from both intervals the nodes move to where the density is.
+        let law = of(0.6, &[(3, latent(1e-12))]);
+        let (centre, sd) = law.normal_coordinate().unwrap();
+        assert!(centre > 1.0 && sd == 1.0, "{centre}, {sd}");
+        for u in [0.5, 2.0, 3.8] {
+            close(law.weight(u), normal_pdf(u - centre) * law.tilt(u));
+        }
+        let panels = law.panels();
+        let mean = integrate(&panels, 0.0, |u| [Estimate::exact(u * law.weight(u))])[0].value;
+        let found = by_waves(&*law, |u| u).unwrap().value;
+        assert!((found - mean).abs() < 1e-10, "{found}, not {mean}");
     }
 
     /// A copula that counts how often a law of it is asked for.

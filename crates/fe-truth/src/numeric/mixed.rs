@@ -40,7 +40,6 @@ impl Hasher for Mixed {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-    use std::hash::BuildHasher;
 
     use super::*;
 
@@ -48,8 +47,10 @@ mod tests {
     #[test]
     fn values_that_differ_in_few_bits_are_spread() {
         let hashed = |row: [f64; 4]| {
-            let key = (7_usize, row.map(f64::to_bits));
-            Mapped::<(), ()>::default().hasher().hash_one(key)
+            let mut hasher = Mixed::default();
+            hasher.write_usize(7);
+            row.iter().for_each(|x| hasher.write_u64(x.to_bits()));
+            hasher.finish()
         };
         let count = 4096;
         for place in 0..4 {

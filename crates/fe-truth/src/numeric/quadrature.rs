@@ -1051,6 +1051,28 @@ mod tests {
         integrate(points, 0.0, |x| [Estimate::exact(f(x))])[0]
     }
 
+    /// ∫ √(v² + δ²) dv = ½ (v √(v² + δ²) + δ² asinh(v/δ)), whatever rounds the cusp off.
+    #[test]
+    fn nodes_between_cusps_see_cusps_that_are_rounded_off() {
+        let rule = nodes_between_cusps(&[-1.0, 0.0, 2.0]);
+        for scale in [1e-9_f64, 1e-6, 1e-4, 3e-3, 0.02, 0.1, 0.7, 3.0] {
+            let found: f64 = rule.iter().map(|(v, weight)| weight * v.hypot(scale)).sum();
+            let end = |v: f64| 0.5 * (v * v.hypot(scale) + scale * scale * (v / scale).asinh());
+            let known = end(2.0) - end(-1.0);
+            assert!((found - known).abs() < 1e-13 * known, "{scale}: {found}, not {known}");
+        }
+    }
+
+    /// Over a normal law tilted to another mean the nodes of the first do not see enough of it.
+    #[test]
+    fn a_tilt_is_seen_if_the_nodes_are_where_it_is() {
+        let tilt = |shift: f64| move |z: f64| (shift * z - 0.5 * shift * shift).exp();
+        let mean = |shift: f64| over_tilted((0.0, 1.0), 0.0, tilt(shift), Estimate::exact);
+        let found = mean(0.5).unwrap().value;
+        assert!((found - 0.5).abs() < 1e-14, "{found}");
+        assert!(mean(3.0).is_none());
+    }
+
     #[test]
     fn a_point_that_was_computed_in_two_ways_is_one() {
         let points = [0.0, 0.3, 0.1 + 0.2, 0.4, 1.0 - f64::EPSILON, 1.0];
