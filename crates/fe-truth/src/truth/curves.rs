@@ -972,7 +972,10 @@ impl OneFeature<'_> {
         let (engine, s) = (&self.scenario.parts.engine, self.feature);
         match effect {
             Quantity::Sigma => standard_deviation(self.point(Pointwise::Sigma2, x)),
-            Quantity::Shap => integrated(engine.mean_shapley(s, x)),
+            Quantity::Shap => {
+                let known = self.at_in_box(effect, x);
+                integrated(known.unwrap_or_else(|| engine.mean_shapley(s, x)))
+            }
             Quantity::ShapVariance => {
                 let known = self.shorter(effect, x).or_else(|| self.at_in_box(effect, x));
                 integrated(known.unwrap_or_else(|| {

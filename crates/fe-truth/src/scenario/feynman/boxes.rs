@@ -7,15 +7,16 @@
 //! averaged over a window. The side is homogeneous: over a box of lengths what depends on their ratio alone, times a power of
 //! the first, is an integral over the ratio.
 
+use std::f64::consts::PI;
 use std::sync::Arc;
 
 use super::along_angle::AlongAngle;
 use super::along_length::AlongLength;
 use super::background::Background;
-use super::length::{Ends, Length, Lengths, over_bins};
+use super::length::{Ends, INNER, Length, Lengths, over_bins};
 use super::means::{Mean, Parts};
 use super::memory::{Known, Memory};
-use super::turn::{Turn, is_whole};
+use super::turn::{Even, Turn, is_whole};
 use crate::numeric::quadrature::Estimate;
 use crate::quantity::Quantity;
 use crate::scenario::closed_forms::Spread;
@@ -67,6 +68,11 @@ impl Boxes {
         let is_turned = is_whole(background[2]) && is_whole(background[3]);
         let is_known = effect == Quantity::ShapVariance && is_turned;
         let is_of_rows = rows == background;
+        if effect == Quantity::Shap && s < 4 {
+            // Of independent features all coalitions with this one have the same mean.
+            let known = is_of_rows.then(|| self.at(Quantity::Pd, (s, x), axis, [rows; 2]));
+            return known.flatten().map(|here| here.minus(self.mean(rows)));
+        }
         match s {
             0 | 1 => {
                 let (other, turn) = (Length::new(rows[1 - s]), Turn::new([rows[2], rows[3]]));
@@ -81,9 +87,7 @@ impl Boxes {
                         Some(along.shapley_at(&whole, s, x))
                     }
                     Quantity::ShapVariance if is_of_rows => {
-                        let own = Length::new(rows[s]);
-                        let side =
-                            self.along_angle(2, [rows; 2], false, |all| all.curve(Mean::Side));
+                        let (own, side) = (Length::new(rows[s]), self.mean_given_angles(rows));
                         Some(along.shapley_of_rows(own, [rows[2], rows[3]], &side, x))
                     }
                     _ => None,
@@ -98,6 +102,17 @@ impl Boxes {
             }
             _ => None,
         }
+    }
+
+    /// The mean of f.
+    fn mean(&self, rows: [Ends; 4]) -> Estimate {
+        let side = self.mean_given_angles(rows);
+        Turn::new([rows[2], rows[3]]).mean(INNER, |distance| [side.at(PI - distance)])[0]
+    }
+
+    /// The mean over the lengths.
+    fn mean_given_angles(&self, rows: [Ends; 4]) -> Arc<Even> {
+        self.along_angle(2, [rows; 2], false, |along| along.curve(Mean::Side))
     }
 
     /// An answer along an angle, with the background where it is known.
