@@ -25,7 +25,7 @@ pub(super) struct AlongLength {
 
 impl AlongLength {
     /// The mean of the side over an axis of the length, from ∫ R dx = ½ (x + b) R + ½ (x2 sin δ)² ln(x + b + R).
-    fn over_axis(x2: f64, opening: &Opening, (lo, hi): Ends) -> Estimate {
+    pub(super) fn over_axis(x2: f64, opening: &Opening, (lo, hi): Ends) -> Estimate {
         let height = (x2 * opening.sine).powi(2);
         let end = |u: f64| {
             let side = third(u, x2, opening);

@@ -12,12 +12,14 @@ use std::sync::Arc;
 
 use super::along_angle::AlongAngle;
 use super::along_length::AlongLength;
-use super::background::Background;
+use super::background::{Background, over_length};
 use super::length::{Ends, INNER, Length, Lengths, over_bins};
-use super::means::{Mean, Parts};
+use super::means::{Mean, OF_SHAPLEY, Parts};
 use super::memory::{Known, Memory};
+use super::quadratic::{Asked, Quadratic, Without};
 use super::turn::{Even, Turn, is_whole};
 use crate::numeric::quadrature::Estimate;
+use crate::numeric::triangle::Opening;
 use crate::quantity::Quantity;
 use crate::scenario::closed_forms::Spread;
 
@@ -81,14 +83,23 @@ impl Boxes {
                     Quantity::Pd | Quantity::Mplot => Some(along.mean_side(x)),
                     Quantity::Dpd | Quantity::Mu => Some(along.mean_slope(x)),
                     Quantity::HDpdp | Quantity::Sigma => Some(along.variance_of_slope(x)),
-                    Quantity::HPdp => Some(along.centred_at(x, axis)),
+                    Quantity::HPdp => {
+                        let mean = |x2: f64, o: &Opening| AlongLength::over_axis(x2, o, axis);
+                        let key = (Parts::Centred, Length::new(axis));
+                        let integrated = |x: f64| along.centred_at(x, axis);
+                        Some(self.by_forms(key, (s, x), rows, &mean, integrated))
+                    }
                     Quantity::ShapVariance if is_known => {
                         let whole = self.whole([background[0], background[1]]);
                         Some(along.shapley_at(&whole, s, x))
                     }
                     Quantity::ShapVariance if is_of_rows => {
                         let (own, side) = (Length::new(rows[s]), self.mean_given_angles(rows));
-                        Some(along.shapley_of_rows(own, [rows[2], rows[3]], &side, x))
+                        let mean = |x2: f64, o: &Opening| over_length(x2, o, own);
+                        let windows = [rows[2], rows[3]];
+                        let integrated = |x: f64| along.shapley_of_rows(own, windows, &side, x);
+                        let key = (Parts::Shapley, own);
+                        Some(self.by_forms(key, (s, x), rows, &mean, integrated))
                     }
                     _ => None,
                 }
@@ -102,6 +113,31 @@ impl Boxes {
             }
             _ => None,
         }
+    }
+
+    /// A spread at a value of a length, by forms where these make what is integrated.
+    fn by_forms(
+        &self,
+        (parts, own): (Parts, Length),
+        (s, x): (usize, f64),
+        rows: [Ends; 4],
+        without: Without<'_>,
+        integrated: impl Fn(f64) -> Estimate,
+    ) -> Estimate {
+        let shares = match parts {
+            Parts::Centred => [1.0, 0.0, 0.0, -1.0],
+            Parts::Shapley => OF_SHAPLEY,
+        };
+        let range = Length::new((rows[s].0.min(own.from), rows[s].1.max(own.to)));
+        let (other, windows) = (Length::new(rows[1 - s]), [rows[2], rows[3]]);
+        let asked = Asked { own, range, other, windows, without, shares };
+        let ends = [own.ends(), range.ends(), other.ends(), windows[0], windows[1]];
+        let ends: [(u64, u64); 5] = ends.map(|(from, to)| (from.to_bits(), to.to_bits()));
+        let forms = self
+            .memory
+            .along_lengths
+            .of((parts, ends), || Quadratic::of(&asked, &integrated).map(Arc::new));
+        forms.map_or_else(|| integrated(x), |forms| forms.at(&asked, x))
     }
 
     /// The mean of f.

@@ -1,15 +1,12 @@
 //! Few even functions of an angle that stand for the many means of f given lengths in mean squares and mean products.
 //!
-//! The values D_i of the members of a family at an angle α, each times the root of its share, are a vector. What is bilinear
-//! in the members, as Σ D_i(α) D_i(β), is the same of its coordinates in an orthonormal basis. The vectors of all angles lie
-//! close to a space of few dimensions, which those at some angles span: the next one is always where most is left (a
-//! decomposition into Q and R with pivots: Golub and Van Loan, Matrix Computations, section 5.4).
+//! What is bilinear in the members of a family, each times the root of its share, as Σ D_i(α) D_i(β), is the same of its
+//! coordinates in an orthonormal basis.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
+use super::basis::Basis;
 use super::turn::Even;
 use crate::numeric::quadrature::Estimate;
 
@@ -20,8 +17,7 @@ pub(super) struct Components {
     doubt: f64,
 }
 
-/// Angles at which vectors are looked at, and the mean square that may be left of them, as a share of the largest.
-const PLACES: i32 = 160;
+/// Mean square that may be left out, as a share of the largest.
 const LEFT: f64 = 1e-16;
 
 /// Distances from π at which mean squares are compared, and how far they may be off that of integrals.
@@ -33,18 +29,9 @@ impl Components {
         values: impl Fn(f64) -> Vec<f64>,
         mean_square: impl Fn(f64) -> Estimate,
     ) -> Self {
-        let (basis, scale) = basis(&values);
-        let known: RefCell<HashMap<u64, Vec<f64>>> = RefCell::default();
-        let coordinate = |q: usize, distance: f64| {
-            let mut known = known.borrow_mut();
-            let coordinates = known.entry(distance.to_bits()).or_insert_with(|| {
-                let vector = values(distance);
-                basis.iter().map(|unit| product(unit, &vector)).collect()
-            });
-            Estimate::of_size(coordinates[q], scale)
-        };
-        let even = |q: usize| (1.0, Arc::new(Even::of(PI, |way| coordinate(q, -way))));
-        let mut made = Self { parts: (0..basis.len()).map(even).collect(), doubt: 0.0 };
+        let functions = Basis::of(&values, LEFT).functions(&values);
+        let parts = functions.into_iter().map(|even| (1.0, Arc::new(even))).collect();
+        let mut made = Self { parts, doubt: 0.0 };
         let off = |distance: f64| {
             let here = made.sum(|even| {
                 let value = even.at(PI - distance);
@@ -91,41 +78,6 @@ impl Components {
     pub(super) fn doubted(&self, sum: Estimate) -> Estimate {
         Estimate { error: sum.error + self.doubt, ..sum }
     }
-}
-
-/// An orthonormal basis of all but a little of the vectors at all distances from π, and the length of the longest.
-fn basis(values: &impl Fn(f64) -> Vec<f64>) -> (Vec<Vec<f64>>, f64) {
-    let distance = |k: i32| PI * (f64::from(k) / f64::from(PLACES)).powi(3);
-    let mut left: Vec<Vec<f64>> = (0..=PLACES).map(|k| values(distance(k))).collect();
-    let longest = |left: &[Vec<f64>]| {
-        let squares = left.iter().map(|vector| product(vector, vector)).enumerate();
-        squares.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
-    };
-    let (_, whole) = longest(&left);
-    let mut basis: Vec<Vec<f64>> = Vec::new();
-    loop {
-        let (place, square) = longest(&left);
-        if square <= LEFT * whole || !square.is_finite() {
-            return (basis, whole.sqrt());
-        }
-        // What rounding has left of the others is taken out once more.
-        let mut unit = left[place].clone();
-        basis.iter().for_each(|other| take_out(other, &mut unit));
-        let length = product(&unit, &unit).sqrt();
-        unit.iter_mut().for_each(|x| *x /= length);
-        left.iter_mut().for_each(|vector| take_out(&unit, vector));
-        basis.push(unit);
-    }
-}
-
-fn product(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// Takes what is along a unit vector out of another one.
-fn take_out(unit: &[f64], vector: &mut [f64]) {
-    let along = product(unit, vector);
-    vector.iter_mut().zip(unit).for_each(|(x, u)| *x -= along * u);
 }
 
 #[cfg(test)]

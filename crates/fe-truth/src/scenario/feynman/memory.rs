@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::components::Components;
 use super::means::{Mean, Parts};
+use super::quadratic::Quadratic;
 use super::turn::Even;
 use crate::numeric::cusps::Curve;
 use crate::numeric::quadrature::Estimate;
@@ -51,5 +52,7 @@ pub(super) struct Memory {
     pub(super) with_means: Known<PartsKey, Arc<Curve>>,
     /// Means over both angles of the functions that stand for means without the other angle.
     pub(super) over_both: Known<PartsKey, Arc<[Estimate]>>,
+    /// By parts of a spread, the length, the interval that means over it are taken over, the other one and both angles.
+    pub(super) forms: Known<(Parts, [(u64, u64); 5]), Option<Arc<Quadratic>>>,
     pub(super) squares_of_means: Known<PartsKey, Estimate>,
 }

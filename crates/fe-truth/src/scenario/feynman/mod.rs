@@ -8,11 +8,13 @@
 mod along_angle;
 mod along_length;
 mod background;
+mod basis;
 mod boxes;
 mod components;
 mod length;
 mod means;
 mod memory;
+mod quadratic;
 mod turn;
 
 use std::f64::consts::{PI, TAU};

@@ -5,7 +5,8 @@ use std::f64::consts::{PI, TAU};
 
 use super::length::{Ends, INNER, ROUNDING};
 use crate::numeric::quadrature::{
-    Estimate, Piecewise, integrate_between_cusps, integrate_to, one_by_one, within,
+    Estimate, Piecewise, integrate_between_cusps, integrate_to, nodes_between_cusps, one_by_one,
+    within,
 };
 use crate::numeric::triangle::Opening;
 
@@ -71,6 +72,15 @@ impl Turn {
         turns.into_iter().map(|odd| at(odd + distance) + at(odd - distance)).sum()
     }
 
+    /// Distances from π with their weights in means.
+    pub(super) fn nodes(&self) -> Vec<(f64, f64)> {
+        let of_distance = |(root, weight): (f64, f64)| {
+            let distance = PI * root * root * root;
+            (distance, weight * self.density(distance) * 3.0 * PI * root * root)
+        };
+        nodes_between_cusps(&self.points).into_iter().map(of_distance).collect()
+    }
+
     /// The mean of even functions of the angle, given by its distance from π, at which they may have a cusp.
     pub(super) fn mean<const M: usize>(
         &self,
@@ -87,6 +97,13 @@ impl Turn {
         });
         total.map(|total| total.doubted(self.rounding))
     }
+}
+
+/// Nodes of an axis with their weights in means along it of means over a window of the other angle.
+pub(super) fn nodes_on(axis: Ends, window: Ends) -> Vec<(f64, f64)> {
+    let share = 1.0 / (axis.1 - axis.0);
+    let nodes = nodes_between_cusps(&opposite(window, axis));
+    nodes.into_iter().map(|(x, weight)| (x, share * weight)).collect()
 }
 
 /// The opening at a distance from π.
