@@ -135,7 +135,7 @@ impl Boxes {
         let ends: [(u64, u64); 5] = ends.map(|(from, to)| (from.to_bits(), to.to_bits()));
         let forms = self
             .memory
-            .along_lengths
+            .forms
             .of((parts, ends), || Quadratic::of(&asked, &integrated).map(Arc::new));
         forms.map_or_else(|| integrated(x), |forms| forms.at(&asked, x))
     }

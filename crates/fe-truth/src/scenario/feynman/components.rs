@@ -37,7 +37,8 @@ impl Components {
                 let value = even.at(PI - distance);
                 value.product(value)
             });
-            (here.value - mean_square(distance).value).abs()
+            let off = (here.value - mean_square(distance).value).abs();
+            if off.is_nan() { f64::INFINITY } else { off }
         };
         made.doubt = COMPARED.into_iter().map(off).fold(0.0, f64::max);
         made

@@ -42,6 +42,10 @@ impl<K: Eq + Hash, V: Clone> Known<K, V> {
 /// Parts of a spread, the lengths, and both intervals of angles.
 type PartsKey = (Parts, ([u64; 4], [u64; 4]));
 
+/// Parts of a spread, the interval that means over the length are taken over, that of its values, the other length and both
+/// angles.
+type FormsKey = (Parts, [(u64, u64); 5]);
+
 /// Memory of means over boxes of lengths and angles.
 #[derive(Default)]
 pub(super) struct Memory {
@@ -52,7 +56,7 @@ pub(super) struct Memory {
     pub(super) with_means: Known<PartsKey, Arc<Curve>>,
     /// Means over both angles of the functions that stand for means without the other angle.
     pub(super) over_both: Known<PartsKey, Arc<[Estimate]>>,
-    /// By parts of a spread, the length, the interval that means over it are taken over, the other one and both angles.
-    pub(super) forms: Known<(Parts, [(u64, u64); 5]), Option<Arc<Quadratic>>>,
+    /// Forms of spreads along a length; none where they are integrated.
+    pub(super) forms: Known<FormsKey, Option<Arc<Quadratic>>>,
     pub(super) squares_of_means: Known<PartsKey, Estimate>,
 }

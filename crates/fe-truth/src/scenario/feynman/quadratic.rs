@@ -82,7 +82,7 @@ impl Quadratic {
         for x in [asked.range.middle(), to, from + 0.8 * (to - from)] {
             let (found, known) = (made.at(asked, x), integrated(x));
             let off = (found.value - known.value).abs();
-            if !(off <= OFF * (1.0 + known.value.abs())) {
+            if off.is_nan() || off > OFF * (1.0 + known.value.abs()) {
                 return None;
             }
             made.doubt = made.doubt.max(off);
