@@ -342,9 +342,10 @@ impl Weighted {
         let own = self.law.panels();
         let ends: [f64; 2] = condition.interval.into();
         let shadows = ends.into_iter().filter(|end| end.is_finite()).map(shadow);
-        // Where chances change more slowly than the law itself its own panels are enough.
+        // Where chances change more slowly than the law without conditions its panels are enough.
+        let slow = narrowest(&without_conditions(&*self.law).panels());
         let points: Vec<f64> =
-            shadows.filter(|shadow| narrowest(shadow) < narrowest(&own)).flatten().collect();
+            shadows.filter(|shadow| narrowest(shadow) < slow).flatten().collect();
         let is_elsewhere = self.resolves_small_masses() && self.is_in_a_tail();
         let panels = if is_elsewhere { self.where_it_counts(&own) } else { own };
         let (first, last) = (panels[0], panels[panels.len() - 1]);
@@ -446,6 +447,10 @@ impl Weighted {
     }
 }
 
+fn without_conditions(law: &dyn Univariate) -> &dyn Univariate {
+    law.base().map_or(law, without_conditions)
+}
+
 /// The least distance of neighbours.
 fn narrowest(points: &[f64]) -> f64 {
     points.windows(2).map(|ends| (ends[1] - ends[0]).abs()).fold(f64::INFINITY, f64::min)
@@ -472,7 +477,8 @@ impl Univariate for Weighted {
     }
 
     fn pdf(&self, x: f64) -> f64 {
-        self.law.pdf(x) * self.factor(self.block.known(self.feature, x))
+        let ratio = self.factor(self.block.known(self.feature, x));
+        if self.is_seen() { self.law.pdf(x) * ratio } else { f64::NAN }
     }
 
     fn cdf(&self, x: f64) -> f64 {

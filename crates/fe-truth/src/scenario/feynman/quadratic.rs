@@ -38,14 +38,14 @@ pub(super) struct Quadratic {
     without_length: [Form; 2],
     /// Means of the side over both lengths.
     over_both: Vec<f64>,
-    /// What a spread may be off.
+    /// Bound on the error of a spread.
     doubt: f64,
 }
 
 /// Share of the square of the longest vector that may be left out: what is left out counts to first order.
 const LEFT: f64 = 1e-28;
 
-/// How far spreads may be off those that are integrated.
+/// Largest distance of spreads from those that are integrated.
 const OFF: f64 = 1e-11;
 
 impl Quadratic {
