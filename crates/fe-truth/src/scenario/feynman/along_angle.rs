@@ -222,8 +222,8 @@ impl AlongAngle<'_> {
     }
 
     /// The means given both lengths and one of them at nodes of these, less their means over the angle, by the distance from π,
-    /// times the roots of their shares.
-    fn members(&self, [both, one, _]: [f64; 3]) -> impl Fn(f64) -> Vec<f64> {
+    /// times the roots of their shares. An error of such a mean is the same at all angles: it is no noise.
+    fn members(&self, [both, one, _]: [f64; 3]) -> impl Fn(f64) -> Vec<Estimate> {
         let of_both = self.lengths.nodes(2).into_iter().map(|(v, weight)| {
             let mean = mean_over_angle(1.0, v.exp()).value;
             ((both * weight).sqrt(), v, mean)
@@ -238,9 +238,11 @@ impl AlongAngle<'_> {
         }
         move |distance| {
             let opening = opening(distance);
-            let of_both = of_both.iter().map(|&(root, v, mean)| root * (side(v, &opening) - mean));
+            let of_both = of_both.iter().map(|&(root, v, mean)| {
+                Estimate::exact(side(v, &opening)).minus(Estimate::exact(mean)).times(root)
+            });
             let of_one = of_one.iter().map(|&(root, x, other, mean)| {
-                root * (over_length(x, &opening, other).value - mean)
+                over_length(x, &opening, other).minus(Estimate::exact(mean)).times(root)
             });
             of_both.chain(of_one).collect()
         }

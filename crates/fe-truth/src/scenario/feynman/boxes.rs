@@ -23,6 +23,9 @@ use crate::numeric::triangle::Opening;
 use crate::quantity::Quantity;
 use crate::scenario::closed_forms::Spread;
 
+/// Bound of a mean from which on it is integrated over the features themselves.
+const PROMISED: f64 = 1e-10;
+
 /// A criterion along a length by its name, its axis, the other length, the angle and, of Shapley values, the background.
 type CriterionKey = (u8, Vec<u64>, [u64; 2], [u64; 3], [u64; 4]);
 
@@ -73,7 +76,9 @@ impl Boxes {
         if effect == Quantity::Shap && s < 4 {
             // Of independent features all coalitions with this one have the same mean.
             let known = is_of_rows.then(|| self.at(Quantity::Pd, (s, x), axis, [rows; 2]));
-            return known.flatten().map(|here| here.minus(self.mean(rows)));
+            let shapley = known.flatten().map(|here| here.minus(self.mean(rows)));
+            // In a narrow box rounding of its ends shows.
+            return shapley.filter(|shapley| shapley.error < PROMISED);
         }
         match s {
             0 | 1 => {

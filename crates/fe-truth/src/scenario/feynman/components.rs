@@ -26,7 +26,7 @@ const COMPARED: [f64; 7] = [1e-7, 1e-4, 0.013, 0.21, 0.9, 1.8, 2.9];
 impl Components {
     /// Of the values of a family at a distance from π, with the mean square of the family there as it is integrated.
     pub(super) fn of(
-        values: impl Fn(f64) -> Vec<f64>,
+        values: impl Fn(f64) -> Vec<Estimate>,
         mean_square: impl Fn(f64) -> Estimate,
     ) -> Self {
         let functions = Basis::of(&values, LEFT).functions(&values);
@@ -90,7 +90,7 @@ mod tests {
     fn products_are_those_of_the_members() {
         let members = |distance: f64| {
             let cosine = -distance.cos();
-            vec![1.0, cosine, 2.0 * cosine]
+            vec![Estimate::exact(1.0), Estimate::exact(cosine), Estimate::exact(2.0 * cosine)]
         };
         let squares = |distance: f64| Estimate::exact(1.0 + 5.0 * distance.cos().powi(2));
         let components = Components::of(members, squares);

@@ -53,6 +53,10 @@ impl Quadratic {
     pub(super) fn of(asked: &Asked<'_>, integrated: impl Fn(f64) -> Estimate) -> Option<Self> {
         let values = members(asked);
         let basis = Basis::of(&values, LEFT);
+        // As means over a narrow interval are; to a spread the error counts to first order.
+        if basis.is_noisy() {
+            return None;
+        }
         let functions = basis.functions(&values);
         let openings: Vec<Opening> = basis.distances.iter().map(|&way| opening(way)).collect();
         let coordinates = basis.distances.iter().map(|&way| basis.coordinates(&values(way)));
@@ -121,15 +125,17 @@ impl Quadratic {
 
 /// Sides for all ratios of the lengths, their means over the length, and a constant, all of a similar size, by the distance of
 /// the angle from π.
-fn members<'a>(asked: &'a Asked<'_>) -> impl Fn(f64) -> Vec<f64> + 'a {
+fn members<'a>(asked: &'a Asked<'_>) -> impl Fn(f64) -> Vec<Estimate> + 'a {
     let Asked { own, range, other, without, .. } = asked;
     let ratios = Lengths([*range, *other]).nodes(1);
     let lengths = other.nodes(&[own.from, own.to]);
     move |distance| {
         let opening = opening(distance);
-        let sides = ratios.iter().map(|&(v, _)| side(v, &opening) / (1.0 + v.exp()));
-        let means = lengths.iter().map(|&(x2, _)| without(x2, &opening).value / (x2 + own.to));
-        sides.chain(means).chain([1.0]).collect()
+        let sides = ratios
+            .iter()
+            .map(|&(v, _)| Estimate::exact(side(v, &opening)).times(1.0 / (1.0 + v.exp())));
+        let means = lengths.iter().map(|&(x2, _)| without(x2, &opening).times(1.0 / (x2 + own.to)));
+        sides.chain(means).chain([Estimate::exact(1.0)]).collect()
     }
 }
 
