@@ -3,7 +3,8 @@
 
 For each scenario, and for one, two and three conditions, some regions are drawn: which features they cut, on which side and
 where in the middle third of their axes. Of each region all effects of one feature are asked for at 1000 points, each in a
-process of its own, whose start is counted. Prints, by scenario and number of conditions, the slowest effect and its time.
+process of its own, whose start is counted. Prints, by scenario and number of conditions, the slowest effect and its time, and
+how many curves were refused: along them the region may be all but impossible.
 
 Usage: scripts/leaf-truths.py [--program fe-bench] [--regions 4] [--points 1000] [--seed 1] [SCENARIO ...]
 """
@@ -18,12 +19,15 @@ import time
 EFFECTS = "pd dpd mplot ale mu sigma h-pdp h-dpdp shap shap-variance".split()
 CONDITIONS = [1, 2, 3]
 MOST_FEATURES = 5
+REFUSED = ("cannot be told in the region", "the region is too rare")
 MIDDLE = (0.35, 0.65)
 
 
-def answer(program, *arguments):
-    """Rows of an answer, which fails with the program's own words."""
+def answer(program, *arguments, may_be_refused=False):
+    """Rows of an answer, which fails with the program's own words; none of one that may be refused, and is."""
     done = subprocess.run([program, *arguments], capture_output=True, text=True)
+    if done.returncode != 0 and may_be_refused and any(words in done.stderr for words in REFUSED):
+        return None
     if done.returncode != 0:
         sys.exit(f"{program} {' '.join(arguments)}: {done.stderr.strip()}")
     return list(csv.DictReader(done.stdout.splitlines()))
@@ -65,15 +69,18 @@ def main():
         axes = axes_of(asked.program, name)
         cells = []
         for count in CONDITIONS:
-            slowest = (0.0, "")
+            slowest, refused = (0.0, ""), 0
             for _ in range(asked.regions if count <= len(axes) else 0):
                 where, feature = region(rng, axes, count), rng.choice(list(axes))
                 for effect in EFFECTS:
                     start = time.perf_counter()
-                    answer(asked.program, "truth", name, "--effect", effect, "--feature", feature,
-                           "--grid", str(asked.points), "--where", where)
+                    rows = answer(asked.program, "truth", name, "--effect", effect,
+                                  "--feature", feature, "--grid", str(asked.points),
+                                  "--where", where, may_be_refused=True)
+                    refused += rows is None
                     slowest = max(slowest, (time.perf_counter() - start, f"{effect} {feature}"))
-            cells.append(f"{slowest[0]:.2f} {slowest[1]}" if slowest[1] else "")
+            told = f"{slowest[0]:.2f} {slowest[1]}" if slowest[1] else ""
+            cells.append(told + (f", {refused} refused" if refused else ""))
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
