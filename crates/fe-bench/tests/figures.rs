@@ -580,6 +580,20 @@ fn lines_that_coincide_are_drawn_and_named_once() {
     );
 }
 
+/// Truths in a region look like those of the whole law.
+#[test]
+fn truths_in_a_region_say_which_in_their_title() {
+    let folder = tempfile::tempdir().unwrap();
+    let title = |conditions: &[&str]| {
+        let whole = ["truth", "effector-regional", "--feature", "x1", "--plot", "truths.svg"];
+        answer(folder.path(), &[&whole[..], conditions].concat());
+        let svg = std::fs::read_to_string(folder.path().join("truths.svg")).unwrap();
+        words(&svg).into_iter().find(|line| line.starts_with("Truths of ")).unwrap()
+    };
+    let in_region = title(&["--where", "x3 > 0"]);
+    assert_eq!(in_region, format!("{} where x3 &gt; 0", title(&[])));
+}
+
 /// A study that keeps what was estimated, with a curve without bins among the others.
 const KEEPING: &str = r#"
 about = "Kept curves."

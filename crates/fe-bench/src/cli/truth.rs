@@ -310,7 +310,10 @@ fn prepared(arguments: &Arguments, mut scenario: Scenario) -> Result<Scenario> {
 const DRAWN: usize = 201;
 
 fn draw(arguments: &Arguments, scenario: &Scenario, picture: &Picture) -> Result<()> {
-    let drawn = plot::truths::figure(scenario, &arguments.features.of(scenario)?, DRAWN)?;
+    let mut drawn = plot::truths::figure(scenario, &arguments.features.of(scenario)?, DRAWN)?;
+    if let Some(event) = &arguments.event {
+        drawn.figure.title += &format!(" where {event}");
+    }
     drawn.notes.iter().for_each(|note| say!("{note}"));
     picture.write(&drawn.figure)?;
     say!("{}", picture.path().display());

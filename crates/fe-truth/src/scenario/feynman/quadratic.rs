@@ -158,16 +158,15 @@ impl Form {
             both.add_square(&values, weight);
             mean.iter_mut().zip(&values).for_each(|(mean, value)| *mean += weight * value);
         }
-        let of_mean = |weight: f64| {
-            let mut form = Self::zero(count);
-            form.add_square(&mean, weight);
-            form
-        };
+        let mut neither = Self::zero(count);
+        neither.add_square(&mean, 1.0);
         let given = |own: Ends, other: Ends| {
+            let mut form = Self::zero(count);
             if is_whole(other) {
-                return of_mean(1.0);
+                form.add_square(&mean, 1.0);
+                return form;
             }
-            let (axis, mut form) = (all_there_is(own, other), Self::zero(count));
+            let axis = all_there_is(own, other);
             for (x, weight) in nodes_on(axis, other) {
                 let mean = functions.iter().map(|even| even.mean(x - other.1, x - other.0).value);
                 form.add_square(&mean.collect::<Vec<f64>>(), weight);
@@ -175,7 +174,7 @@ impl Form {
             form
         };
         let [first, second] = windows;
-        [of_mean(1.0), given(first, second), given(second, first), both]
+        [neither, given(first, second), given(second, first), both]
     }
 
     fn add_square(&mut self, vector: &[f64], weight: f64) {
