@@ -24,9 +24,8 @@ pub(super) type ChanceGiven<'a> = &'a dyn Fn(&[(usize, f64)]) -> f64;
 /// Width of a piece: probabilities of intervals of normal scores change on the scale of a standard deviation.
 const WIDTH: f64 = 2.0;
 
-/// Pieces on either side of 0 for each feature that is given: integrals over normal scores end before, and beyond a
-/// condition may be too rare for its digits.
-const FARTHEST: usize = 6;
+/// Pieces on either side of 0 for each feature that is given: as far out as normal scores of numbers are.
+const FARTHEST: usize = 20;
 
 /// Relative error of integrals of laws, and most parts of a piece.
 const NOISE: f64 = 2e-14;

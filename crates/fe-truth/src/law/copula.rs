@@ -173,8 +173,8 @@ impl Univariate for Latent {
     }
 
     fn nearest(&self, from: f64, to: f64) -> Option<f64> {
-        let is_apart = self.mean.abs() > AT_AN_END && self.mass(from, to) == 0.0;
-        is_apart.then(|| latent(if self.mean < 0.0 { from } else { to }))
+        let is_at_an_end = self.mean.abs() > AT_AN_END;
+        is_at_an_end.then(|| self.mean.clamp(latent(from.max(0.0)), latent(to.min(1.0))))
     }
 
     fn quantile(&self, p: f64) -> f64 {

@@ -151,6 +151,11 @@ pub(crate) trait Univariate: Send + Sync {
         self.pdf(u)
     }
 
+    /// What that density is at most, told without an integral.
+    fn weight_at_most(&self, u: f64) -> f64 {
+        self.weight(u)
+    }
+
     /// Relative error of the density, beyond a few roundings.
     fn doubt(&self) -> f64 {
         self.base().map_or(0.0, |law| law.doubt())
@@ -233,8 +238,8 @@ pub(crate) trait Univariate: Send + Sync {
         first >= last || self.weight(0.5 * (first + last)).is_nan()
     }
 
-    /// The nearest end of an interval, as it is known, where all of the law is infinitely far from that, as it is given that
-    /// another feature is at an end of its range: the variable is there if it is in the interval.
+    /// The place in an interval that is nearest to all of the law, as it is known, where this is infinitely far out, as it is
+    /// given that another feature is at an end of its range: the variable is there if it is in the interval.
     fn nearest(&self, from: f64, to: f64) -> Option<f64> {
         self.base().and_then(|law| law.nearest(from, to))
     }

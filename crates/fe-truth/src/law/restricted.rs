@@ -300,6 +300,10 @@ impl Univariate for CutOff {
         let [start, end] = [self.from, self.to].map(|x| self.law.coordinate(x));
         if (start..=end).contains(&u) { self.law.weight(u) / self.total } else { 0.0 }
     }
+
+    fn weight_at_most(&self, u: f64) -> f64 {
+        self.law.weight_at_most(u) / self.total
+    }
 }
 
 /// The law of a feature given that another one, not known itself, obeys a condition: its own density times
@@ -357,12 +361,20 @@ impl Weighted {
     fn where_it_counts(&self, panels: &[f64]) -> Vec<f64> {
         let (low, high) = (panels[0], panels[panels.len() - 1]);
         let (middle, step) = (0.5 * (low + high), FINELY * (high - low));
-        let places = (-SEEN..=SEEN).map(|k| middle + f64::from(k) * step);
-        let seen: Vec<(f64, f64)> = places.map(|u| (u, self.density(u))).collect();
-        let most = seen.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
-        let counts = |(u, weight): &(f64, f64)| (*weight > NOTHING * most).then_some(*u);
-        let (from, to) = (seen.iter().find_map(counts), seen.iter().rev().find_map(counts));
-        let (Some(from), Some(to)) = (from, to) else { return panels.to_vec() };
+        let places = (0..=SEEN).flat_map(|k| [k, -k]).map(|k| middle + f64::from(k) * step);
+        let mut most = 0.0;
+        let mut seen = Vec::new();
+        for u in places {
+            if self.weight_at_most(u) > NOTHING * most {
+                let weight = self.density(u);
+                most = weight.max(most);
+                seen.push((u, weight));
+            }
+        }
+        let that_count = seen.into_iter().filter(|(_, weight)| *weight > NOTHING * most);
+        let ends =
+            that_count.map(|(u, _)| (u, u)).reduce(|(from, to), (u, _)| (from.min(u), to.max(u)));
+        let Some((from, to)) = ends else { return panels.to_vec() };
         let (from, to) = (from - step, to + step);
         let quarters = [0.25, 0.5, 0.75].map(|share| from + share * (to - from));
         within(&[panels, &quarters].concat(), from, to)
@@ -499,6 +511,10 @@ impl Univariate for Weighted {
 
     fn weight(&self, u: f64) -> f64 {
         if self.is_seen() { self.density(u) } else { f64::NAN }
+    }
+
+    fn weight_at_most(&self, u: f64) -> f64 {
+        self.law.weight_at_most(u) / self.total
     }
 
     fn normal_coordinate(&self) -> Option<(f64, f64)> {
@@ -660,6 +676,45 @@ mod tests {
         assert_eq!(asked() - before, 100);
         let again: Vec<f64> = (0..100).map(|k| law.weight(0.02 * f64::from(k))).collect();
         assert_eq!((asked() - before, again), (100, first));
+    }
+
+    /// Where a law counts is looked for where its density without the condition could count.
+    #[test]
+    fn places_that_cannot_count_are_not_asked() {
+        let copula = GaussianCopula { rho: 0.6, dimension: 3 };
+        let base = Arc::new(Counted(copula, AtomicUsize::new(0)));
+        let condition = Condition::between(0.9999, 1.0);
+        let block = Restricted::new(Arc::clone(&base) as Arc<dyn Block>, 0, condition);
+        let law = block.conditional(1, &[]);
+        close(
+            law.weight_at_most(-3.0),
+            normal_pdf(-3.0) / normal_between(normal_quantile(0.9999), f64::INFINITY),
+        );
+        let before = base.1.load(Ordering::Relaxed);
+        let panels = law.panels();
+        let asked = base.1.load(Ordering::Relaxed) - before;
+        assert!((1..40).contains(&asked), "{asked}");
+        assert!(panels[0] < -6.0 && panels[panels.len() - 1] > 10.0, "{panels:?}");
+    }
+
+    /// Given that one is at an end all others are there, and conditions that hold there tell nothing: no integral says so.
+    #[test]
+    fn conditions_that_hold_at_an_end_tell_nothing_there() {
+        let copula = GaussianCopula { rho: 0.6, dimension: 4 };
+        let base = Arc::new(Counted(copula, AtomicUsize::new(0)));
+        let first =
+            Restricted::new(Arc::clone(&base) as Arc<dyn Block>, 0, Condition::between(0.2, 1.0));
+        let block = Restricted::new(Arc::new(first), 1, Condition::between(f64::NEG_INFINITY, 0.7));
+        for (x, known) in [(0.0, [0.2, 0.0, 0.0]), (1.0, [1.0, 0.7, 1.0])] {
+            let given = [(3, latent(x))];
+            let before = base.1.load(Ordering::Relaxed);
+            let places = [0, 1, 2].map(|feature| block.conditional(feature, &given).place(0.5));
+            let asked = base.1.load(Ordering::Relaxed) - before;
+            for (place, known) in places.into_iter().zip(known) {
+                assert!((place - known).abs() < 1e-12, "given {x}: {place}, not {known}");
+            }
+            assert!(asked < 20, "given {x}: {asked}");
+        }
     }
 
     #[test]
