@@ -151,7 +151,7 @@ pub(crate) trait Univariate: Send + Sync {
         self.pdf(u)
     }
 
-    /// What that density is at most, told without an integral.
+    /// Bound of that density, told without an integral.
     fn weight_at_most(&self, u: f64) -> f64 {
         self.weight(u)
     }
