@@ -54,22 +54,29 @@ const ROWS_OF_LEVELS: usize = 1024;
 pub(super) struct Blend {
     scale: Scale,
     parts: Vec<Part>,
+    /// Coordinates between which any of so many neighbours have weight: most laws are far from any coordinate.
+    hulls: Vec<Ends>,
     /// Error of a density.
     error: f64,
     /// Half width of the interval of the probability of anything, where the laws are those at simulated rows.
     pub(super) share: Option<f64>,
 }
 
+type Ends = (f64, f64);
+
+/// Neighbours of which the hull is kept.
+const TOGETHER: usize = 32;
+
 /// A law, its weight, and the coordinates between which it has any.
 struct Part {
     weight: f64,
-    between: (f64, f64),
+    between: Ends,
     law: Plain,
 }
 
 impl Part {
     fn reaches(&self, u: f64) -> bool {
-        (self.between.0..=self.between.1).contains(&u)
+        is_between(self.between, u)
     }
 
     fn at(&self, scale: Scale, u: f64) -> f64 {
@@ -77,7 +84,22 @@ impl Part {
     }
 }
 
+fn is_between((from, to): Ends, u: f64) -> bool {
+    (from..=to).contains(&u)
+}
+
+fn hull(parts: &[Part]) -> Ends {
+    let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+    let wider = |(from, to): Ends, part: &Part| (part.between.0.min(from), part.between.1.max(to));
+    parts.iter().fold(nothing, wider)
+}
+
 impl Blend {
+    fn new(scale: Scale, parts: Vec<Part>, error: f64, share: Option<f64>) -> Self {
+        let hulls = parts.chunks(TOGETHER).map(hull).collect();
+        Self { scale, parts, hulls, error, share }
+    }
+
     /// The law of a feature, if sums are found with which finer ones agree at all of the coordinates.
     pub(super) fn of(of: Blended<'_>, probes: &[f64]) -> Option<Self> {
         let mut search = Search { of, probes, enough: 0.0, parts: Vec::new(), error: 0.0, made: 0 };
@@ -92,7 +114,7 @@ impl Blend {
             search.settle(cell, 0, 0)?;
         }
         let Search { parts, error, .. } = search;
-        let blend = Self { scale: of.scale, parts, error, share: None };
+        let blend = Self::new(of.scale, parts, error, None);
         let densities: Vec<f64> = probes.iter().map(|&u| blend.at(u).value).collect();
         (error < AGREED_IN_ALL * largest(&densities)).then_some(blend)
     }
@@ -114,15 +136,23 @@ impl Blend {
         }
     }
 
+    /// Laws with weight at a coordinate, in order.
+    fn reaching(&self, u: f64) -> impl Iterator<Item = &Part> {
+        let near = self.parts.chunks(TOGETHER).zip(&self.hulls);
+        let near = near.filter(move |(_, hull)| is_between(**hull, u)).flat_map(|(parts, _)| parts);
+        near.filter(move |part| part.reaches(u))
+    }
+
     /// Number of laws that are asked for their density to know that of a coordinate.
     pub(super) fn asked(&self, u: f64) -> usize {
-        self.parts.iter().filter(|part| part.reaches(u)).count()
+        self.reaching(u).count()
     }
 
     /// The density of a coordinate.
     pub(super) fn at(&self, u: f64) -> Estimate {
-        let value = self.parts.iter().map(|part| part.at(self.scale, u)).sum();
-        Estimate { error: self.error, ..Estimate::exact(value) }
+        let value: f64 = self.reaching(u).map(|part| part.at(self.scale, u)).sum();
+        // A sum of nothing is a negative zero.
+        Estimate { error: self.error, ..Estimate::exact(value + 0.0) }
     }
 }
 
@@ -268,7 +298,7 @@ impl Blended<'_> {
         let widths: Vec<f64> = probes.iter().map(|&u| half_width(u)).collect();
         let trapezium = |(u, width): (&[f64], &[f64])| 0.5 * (u[1] - u[0]) * (width[0] + width[1]);
         let share = probes.windows(2).zip(widths.windows(2)).map(trapezium).sum();
-        Some(Blend { scale, parts, error: 0.0, share: Some(share) })
+        Some(Blend::new(scale, parts, 0.0, Some(share)))
     }
 
     /// Simulated rows of the features before, so many of each randomisation, one randomisation after the other.
