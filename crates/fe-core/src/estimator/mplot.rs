@@ -25,6 +25,7 @@ use crate::numeric::curve::{Curve, Shape};
 use crate::numeric::interpolation::interpolate_missing;
 use crate::numeric::moments::Moments;
 use crate::numeric::order_statistics::put_in_order;
+use crate::numeric::parallel::of_each;
 use crate::numeric::partition::Closed;
 use crate::numeric::sums::moments_in_bins;
 use crate::settings::Centring;
@@ -603,8 +604,7 @@ fn nearest_means(
     x.extend(further.iter().copied().filter(|&x| place.axis.contains(x)));
     x.sort_unstable_by(f64::total_cmp);
     x.dedup();
-    let around: Vec<(f64, Moments)> =
-        x.par_iter().map(|&x| sorted.around(x, least as f64)).collect();
+    let around: Vec<(f64, Moments)> = of_each(&x, &|&x| sorted.around(x, least as f64));
     let on_grid: Vec<usize> = grid.iter().map(|g| x.partition_point(|x| x < g)).collect();
     let variance = |i: usize| around[i].1.variance(ddof);
     let variances: Vec<Option<f64>> = on_grid.iter().map(|&i| variance(i)).collect();

@@ -50,14 +50,19 @@ pub(crate) fn fold_blocks_with<R, T: Send, E: Send>(
     };
     let threads = rayon::current_num_threads().min(blocks);
     while queue.has_more() {
-        if threads <= 1 {
-            walk();
-        } else {
-            // Block by block, so that a thread that is done early takes some from another.
-            (0..threads).into_par_iter().with_max_len(1).for_each(|_| walk());
-        }
+        on_threads(threads, &walk);
     }
     queue.error()
+}
+
+/// Calls a function on so many threads at once, of which one that is done early takes work from another. Compiled once for all
+/// functions.
+fn on_threads(threads: usize, walk: &(dyn Fn() + Sync)) {
+    if threads <= 1 {
+        walk();
+    } else {
+        (0..threads).into_par_iter().with_max_len(1).for_each(|_| walk());
+    }
 }
 
 /// Rows whose results are merged by themselves before those of several such stretches are. What is known of whole

@@ -10,6 +10,7 @@ pub mod interpolation;
 pub mod kde;
 pub mod moments;
 pub(crate) mod order_statistics;
+pub(crate) mod parallel;
 pub mod partition;
 pub mod quantiles;
 pub mod regression;

@@ -15,6 +15,7 @@ use crate::model::Observed;
 use crate::model::magnitude::MagnitudeProbe;
 use crate::numeric::axis::Axis;
 use crate::numeric::moments::Moments;
+use crate::numeric::parallel::of_each;
 use crate::numeric::partition::Partition;
 use crate::numeric::sums::{Sums, moments_in_bins};
 
@@ -198,7 +199,7 @@ impl Criterion for Binned<'_> {
             interrupt::check();
             self.summarise_by(rows, |row| candidates.group_of(row), candidates.groups())
         };
-        candidates.par_iter().map(of_feature).collect()
+        of_each(candidates, &of_feature)
     }
 
     fn merge(&self, a: &Vec<Moments>, b: &Vec<Moments>) -> Vec<Moments> {

@@ -1,13 +1,12 @@
 //! The criterion of a tree: what it must know about local effects, whichever estimator they come from.
 
-use rayon::prelude::*;
-
 use crate::effect::Effect;
 use crate::error::Result;
 use crate::estimator::derivatives::Derivatives;
 use crate::interrupt;
 use crate::model::magnitude::{MagnitudeProbe, ROUNDING};
 use crate::numeric::moments::Moments;
+use crate::numeric::parallel::of_each;
 
 use super::candidates::Candidates;
 
@@ -38,7 +37,7 @@ pub(super) trait Criterion: Sync {
             }
             members.iter().map(|rows| self.summarise(rows)).collect()
         };
-        candidates.par_iter().map(of_feature).collect()
+        of_each(candidates, &of_feature)
     }
 
     /// Summary of two disjoint sets together.

@@ -1,11 +1,10 @@
 //! The best of the candidate splits of some regions.
 
-use rayon::prelude::*;
-
 use super::candidates::Candidates;
 use super::criterion::Criterion;
 use crate::data::Dataset;
 use crate::error::Result;
+use crate::numeric::parallel::{of_each, of_places};
 
 /// A region on the way to a tree.
 #[derive(Debug, Clone)]
@@ -69,15 +68,13 @@ impl<L: Criterion> Splitter<'_, L> {
     /// first feature and lowest position of those that tie.
     pub(super) fn best(&self, data: &Dataset, regions: &[&Region]) -> Result<Option<Split>> {
         let Some(before) = mean_heterogeneity(regions) else { return Ok(None) };
-        let of_regions: Vec<_> =
-            regions.par_iter().map(|region| self.parts(data, region)).collect();
-        let of_features: Vec<Vec<Option<f64>>> = (0..self.candidates.len())
-            .into_par_iter()
-            .map(|at| {
-                let parts: Vec<&[Part<_>]> = of_regions.iter().map(|all| &all[at][..]).collect();
-                self.scores(regions, &self.candidates[at], &parts)
-            })
-            .collect::<Result<_>>()?;
+        let of_regions: Vec<_> = of_each(regions, &|region| self.parts(data, region));
+        let scores_of = |at: usize| {
+            let parts: Vec<&[Part<_>]> = of_regions.iter().map(|all| &all[at][..]).collect();
+            self.scores(regions, &self.candidates[at], &parts)
+        };
+        let of_features: Vec<Vec<Option<f64>>> =
+            of_places(self.candidates.len(), &scores_of).into_iter().collect::<Result<_>>()?;
         let mut best: Option<Split> = None;
         for (candidates, scores) in of_features.iter().enumerate() {
             for (candidate, &score) in scores.iter().enumerate() {
@@ -158,7 +155,7 @@ impl<L: Criterion> Splitter<'_, L> {
         let weights_of = |candidates: &Candidates| candidates.weights(data, &region.rows);
         let (summaries, weights): (_, Vec<Vec<f64>>) = rayon::join(
             || self.local.summarise_groups(&region.rows, self.candidates),
-            || self.candidates.par_iter().map(weights_of).collect(),
+            || of_each(self.candidates, &weights_of),
         );
         let part = |(weight, summary)| Part { weight, summary };
         let of_feature = |(weights, summaries): (Vec<f64>, Vec<L::Summary>)| {

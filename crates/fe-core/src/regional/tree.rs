@@ -1,11 +1,11 @@
 //! Trees of regions.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
+use crate::numeric::parallel::{of_each, of_places};
 use crate::numeric::quantiles::deciles;
 use crate::settings::Splitting;
 
@@ -190,8 +190,9 @@ impl<L: Criterion> Growing<'_, L> {
         let nodes = self.leaves.clone();
         let Some(split) = self.worthwhile(&nodes)? else { return Ok(false) };
         self.leaves.clear();
-        let divided: Vec<Option<[Region; 2]>> =
-            nodes.par_iter().map(|&node| self.divide(node, split)).collect::<Result<_>>()?;
+        let divided: Vec<Option<[Region; 2]>> = of_each(&nodes, &|&node| self.divide(node, split))
+            .into_iter()
+            .collect::<Result<_>>()?;
         for (node, regions) in nodes.into_iter().zip(divided) {
             self.put(node, split, regions);
         }
@@ -244,7 +245,8 @@ impl<L: Criterion> Growing<'_, L> {
 
     fn finish(self, inner_effects: bool) -> Result<Tree> {
         let total = self.nodes[0].2.weight;
-        let of_region = |(index, (_, _, region)): (usize, &(_, _, Region))| {
+        let of_region = |index: usize| {
+            let (_, _, region) = &self.nodes[index];
             let work = || {
                 let effect = self.splitter.local.effect(&region.rows)?;
                 let deciles = self.deciles(effect.feature, &region.rows);
@@ -253,7 +255,7 @@ impl<L: Criterion> Growing<'_, L> {
             (inner_effects || self.leaves.contains(&index)).then(work).transpose()
         };
         let effects: Vec<Option<(Effect, [f64; 11])>> =
-            self.nodes.par_iter().enumerate().map(of_region).collect::<Result<_>>()?;
+            of_places(self.nodes.len(), &of_region).into_iter().collect::<Result<_>>()?;
         let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
         for ((rule, parent, region), own) in self.nodes.iter().zip(effects) {
             let (effect, deciles) = own.unzip();

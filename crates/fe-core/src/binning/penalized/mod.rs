@@ -9,6 +9,7 @@ use super::{Binning, BinningInfo, BinningRequest, Choice, check_bins};
 use crate::error::{Error, Result};
 use crate::numeric::axis::Axis;
 use crate::numeric::moments::Moments;
+use crate::numeric::parallel::{of_each, of_places};
 use crate::numeric::partition::{Closed, Partition};
 use crate::numeric::quantiles::{QuantileRule, SortedSample};
 use change_points::{Signal, Squares};
@@ -332,10 +333,10 @@ struct Candidates<'a> {
 
 impl<'a> Candidates<'a> {
     fn new(risk: &'a RiskEstimator<'a>, all: &'a [Partition]) -> Self {
-        let all: Vec<CandidateBins<'a>> = all.par_iter().map(|bins| risk.divide(bins)).collect();
-        let own: Vec<Option<Spread>> = all.par_iter().map(|bins| risk.spread(bins)).collect();
-        let curve = |(bins, own): (_, &Option<Spread>)| own.as_ref().and_then(|_| risk.curve(bins));
-        let curves: Vec<Option<Accumulated>> = all.par_iter().zip(&own).map(curve).collect();
+        let all: Vec<CandidateBins<'a>> = of_each(all, &|bins| risk.divide(bins));
+        let own: Vec<Option<Spread>> = of_each(&all, &|bins| risk.spread(bins));
+        let curve = |at: usize| own[at].as_ref().and_then(|_| risk.curve(&all[at]));
+        let curves: Vec<Option<Accumulated>> = of_places(all.len(), &curve);
         let variance = |curve: &Accumulated| curve.variance;
         let curve =
             relative_errors(&all, &curves, variance, |of, over| risk.gain_of_curve(of, over));
@@ -349,9 +350,8 @@ impl<'a> Candidates<'a> {
         let along = |division: &CandidateBins<'_>, stretches| {
             risk.spread_along(&whole(division.bins, stretches), division)
         };
-        let shared: Option<Vec<_>> = stretches.map(|stretches| {
-            self.all.par_iter().map(|division| along(division, stretches)).collect()
-        });
+        let shared: Option<Vec<_>> =
+            stretches.map(|stretches| of_each(&self.all, &|division| along(division, stretches)));
         let spreads = shared.as_ref().unwrap_or(&self.own);
         let variance = |spread: &Spread| spread.variance;
         let spread =
@@ -371,24 +371,26 @@ impl<'a> Candidates<'a> {
             return division.bins.clone();
         };
         let caution = CAUTION[usize::from(first.bins() == 1)];
-        let others = self.all.par_iter().map(|other| whole(division.bins, other.bins));
+        let others = of_each(&self.all, &|other| whole(division.bins, other.bins));
         let mut all = vec![division.bins.clone()];
-        for stretches in others.collect::<Vec<_>>() {
+        for stretches in others {
             if !all.contains(&stretches) {
                 all.push(stretches);
             }
         }
-        let gain = |stretches: Partition| {
-            let spread = self.risk.spread_along(&stretches, division)?;
+        let gain = |stretches: &Partition| {
+            let spread = self.risk.spread_along(stretches, division)?;
             let caution = if stretches.bins() == 1 { 0.0 } else { caution };
             let gain = self.risk.gain_of_spread((division, &spread), (division, &of_first));
-            Some((stretches, gain.lower_bound(caution)))
+            Some(gain.lower_bound(caution))
         };
-        let all: Vec<Option<(Partition, f64)>> = all.into_par_iter().map(gain).collect();
+        let gains = of_each(&all, &gain).into_iter();
+        let all =
+            all.into_iter().zip(gains).filter_map(|(stretches, gain)| Some((stretches, gain?)));
         let better = |best: (Partition, f64), other: (Partition, f64)| {
             if other.1 > best.1 { other } else { best }
         };
-        all.into_iter().flatten().fold((first, 0.0), better).0
+        all.fold((first, 0.0), better).0
     }
 }
 
@@ -419,7 +421,8 @@ fn relative_errors<'a, T: Sync>(
         return vec![f64::NAN; all.len()];
     };
     let caution = CAUTION[usize::from(first.bins.bins() == 1)];
-    let careful = |(division, made): (&CandidateBins<'a>, &Option<T>)| {
+    let careful = |at: usize| {
+        let (division, made) = (&all[1 + at], &made[1 + at]);
         // Of many candidates one is better by chance; the single bin is one, and the simplest.
         let caution = if division.bins.bins() == 1 { 0.0 } else { caution };
         let gain =
@@ -427,7 +430,7 @@ fn relative_errors<'a, T: Sync>(
         made.as_ref().map_or((f64::NEG_INFINITY, f64::INFINITY), gain)
     };
     let of_first = (0.0, variance(of_first));
-    let others: Vec<(f64, f64)> = all[1..].par_iter().zip(&made[1..]).map(careful).collect();
+    let others: Vec<(f64, f64)> = of_places(all.len() - 1, &careful);
     let larger =
         |most: (f64, f64), other: &(f64, f64)| if other.0 > most.0 { *other } else { most };
     let (most, noise) = others.iter().fold(of_first, larger);
