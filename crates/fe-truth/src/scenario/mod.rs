@@ -31,6 +31,8 @@ mod uniform_parent;
 use std::sync::{Arc, OnceLock};
 
 use fe_core::{Model, OptionInfo};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
 
 use crate::engine::watch::Watch;
 use crate::engine::{Engine, Rest};
@@ -442,6 +444,21 @@ impl Scenario {
             }
         }
         columns
+    }
+
+    /// [`Scenario::sample`] from the start of ChaCha with eight rounds and a seed, the generator of the datasets of studies.
+    ///
+    /// ```
+    /// use rand_chacha::ChaCha8Rng;
+    /// use rand_chacha::rand_core::SeedableRng;
+    ///
+    /// let scenario = fe_truth::scenario("liu-product", &[]).unwrap();
+    /// let rows = scenario.sample_from([7; 32], 100);
+    /// assert_eq!(rows, scenario.sample(100, &mut ChaCha8Rng::from_seed([7; 32])));
+    /// ```
+    #[must_use]
+    pub fn sample_from(&self, seed: [u8; 32], n: usize) -> Vec<f64> {
+        self.sample(n, &mut ChaCha8Rng::from_seed(seed))
     }
 
     /// The same scenario in a region of its features: all truths are those of the law given that
