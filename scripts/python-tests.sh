@@ -3,7 +3,8 @@
 # the packages it needs cannot be had, it says so and is done.
 #
 # The wheel is built and installed. With --module the module is taken from the workspace as it is compiled for the
-# other tests, which spares compiling all of it once more.
+# other tests, which spares compiling all of it once more. With --packages nothing is tested: only what the tests need
+# is installed, which can be done while other things are compiled.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,6 +22,8 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "Python 3.
     skip "its packages could not be installed"
 "$python" -m pip install --quiet --disable-pip-version-check -r crates/fe-py/requirements-optional.txt ||
     echo "Python bindings: frames and figures are not tested, their packages could not be installed"
+
+[ "${1:-}" != --packages ] || exit 0
 
 # In the profile of the other tests: what they have compiled with the same features is taken.
 if [ "${1:-}" = --module ]; then
@@ -40,4 +43,4 @@ else
     "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
         "$target"/wheels/*.whl
 fi
-FE_BENCH=$target/debug/fe-bench "$python" -m pytest crates/fe-py
+FE_BENCH=$target/debug/fe-bench "$python" -m pytest -n auto crates/fe-py
