@@ -704,8 +704,8 @@ mod tests {
         let base = Arc::new(Counted(copula, AtomicUsize::new(0)));
         let first =
             Restricted::new(Arc::clone(&base) as Arc<dyn Block>, 0, Condition::between(0.2, 1.0));
-        let block = Restricted::new(Arc::new(first), 1, Condition::between(f64::NEG_INFINITY, 0.7));
-        for (x, known) in [(0.0, [0.2, 0.0, 0.0]), (1.0, [1.0, 0.7, 1.0])] {
+        let block = Restricted::new(Arc::new(first), 1, Condition::between(0.3, f64::INFINITY));
+        for (x, known) in [(0.0, [0.2, 0.3, 0.0]), (1.0, [1.0, 1.0, 1.0])] {
             let given = [(3, latent(x))];
             let before = base.1.load(Ordering::Relaxed);
             let places = [0, 1, 2].map(|feature| block.conditional(feature, &given).place(0.5));
