@@ -584,14 +584,23 @@ fn lines_that_coincide_are_drawn_and_named_once() {
 #[test]
 fn truths_in_a_region_say_which_in_their_title() {
     let folder = tempfile::tempdir().unwrap();
-    let title = |conditions: &[&str]| {
-        let whole = ["truth", "effector-regional", "--feature", "x1", "--plot", "truths.svg"];
-        answer(folder.path(), &[&whole[..], conditions].concat());
+    let title = |command: &[&str], conditions: &[&str]| {
+        answer(
+            folder.path(),
+            &[&["truth"], command, &["--plot", "truths.svg"], conditions].concat(),
+        );
         let svg = std::fs::read_to_string(folder.path().join("truths.svg")).unwrap();
-        words(&svg).into_iter().find(|line| line.starts_with("Truths of ")).unwrap()
+        let is_title =
+            |line: &String| !line.starts_with('<') && line.to_lowercase().contains("truths ");
+        words(&svg).into_iter().find(is_title).unwrap()
     };
-    let in_region = title(&["--where", "x3 > 0"]);
-    assert_eq!(in_region, format!("{} where x3 &gt; 0", title(&[])));
+    let effects = ["effector-regional", "--feature", "x1"];
+    let distance = ["liu-quadratic", "--distance", "pd,ale", "--over", "rho=0,0.5"];
+    for (command, event) in [(&effects[..], "x3 > 0"), (&distance[..], "x2 > 0")] {
+        let in_region = title(command, &["--where", event]);
+        let told = event.replace('>', "&gt;");
+        assert_eq!(in_region, format!("{} where {told}", title(command, &[])));
+    }
 }
 
 /// A study that keeps what was estimated, with a curve without bins among the others.

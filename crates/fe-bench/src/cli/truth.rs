@@ -164,6 +164,11 @@ pub(super) struct Arguments {
 const MOST_BINS: f64 = 1e5;
 
 impl Arguments {
+    /// Words about the region in the title of a figure.
+    fn region_in_title(&self) -> String {
+        self.event.as_ref().map(|event| format!(" where {event}")).unwrap_or_default()
+    }
+
     /// Refuses points, ranges and parts of pairs where no pair is asked.
     fn of_one_feature(&self) -> Result<()> {
         let given = [
@@ -311,9 +316,7 @@ const DRAWN: usize = 201;
 
 fn draw(arguments: &Arguments, scenario: &Scenario, picture: &Picture) -> Result<()> {
     let mut drawn = plot::truths::figure(scenario, &arguments.features.of(scenario)?, DRAWN)?;
-    if let Some(event) = &arguments.event {
-        drawn.figure.title += &format!(" where {event}");
-    }
+    drawn.figure.title += &arguments.region_in_title();
     drawn.notes.iter().for_each(|note| say!("{note}"));
     picture.write(&drawn.figure)?;
     say!("{}", picture.path().display());

@@ -125,6 +125,7 @@ fn figure(arguments: &Arguments, pair: [Quantity; 2], lines: &[Line]) -> Result<
     let panel = coinciding::panel(x, Scale::linear("mean squared distance, both centred"), &drawn);
     let name = lines.first().map(|line| labels.of_scenario(&line.scenario)).unwrap_or_default();
     let [first, second] = pair.map(|quantity| usual(quantity.name()));
-    let title = format!("{name}: distance of the truths {first} and {second}");
+    let region = arguments.region_in_title();
+    let title = format!("{name}: distance of the truths {first} and {second}{region}");
     Ok(Figure { title, cells: vec![vec![panel]], legend_per_cell: false })
 }
