@@ -37,7 +37,7 @@ pub fn address<'a>(
 pub fn features(scenario: &Scenario, seed: u64, rows: usize, replicate: usize) -> Result<Dataset> {
     let (id, parameters) = (scenario.id(), scenario.parameters());
     let stream = address(seed, (&id, &parameters), rows, replicate).features();
-    from_stream(scenario, rows, &stream)
+    from_stream(scenario, rows, stream)
 }
 
 /// The features of one of further datasets, counted from 0, of the same size as another.
@@ -53,7 +53,7 @@ pub fn fresh_features(
 ) -> Result<Dataset> {
     let (id, parameters) = (scenario.id(), scenario.parameters());
     let stream = address(seed, (&id, &parameters), rows, replicate).fresh(number);
-    from_stream(scenario, rows, &stream)
+    from_stream(scenario, rows, stream)
 }
 
 /// The most rows of a dataset of a scenario.
@@ -62,7 +62,8 @@ pub fn most_rows(scenario: &Scenario) -> usize {
     MOST_VALUES / scenario.dimension()
 }
 
-fn from_stream(scenario: &Scenario, rows: usize, stream: &ChaCha8Rng) -> Result<Dataset> {
+/// Rows from a stream of which nothing is drawn yet.
+fn from_stream(scenario: &Scenario, rows: usize, stream: ChaCha8Rng) -> Result<Dataset> {
     let most = most_rows(scenario);
     if !(1..=most).contains(&rows) {
         return Err(Error::Argument(format!("{rows} rows: must be from 1 to {most}")));
@@ -125,9 +126,9 @@ pub fn of_learner(
 ) -> Result<OfLearner> {
     let (id, parameters) = (scenario.id(), scenario.parameters());
     let address = address(seed, (&id, &parameters), rows, 0).of_learner(number);
-    let data = from_stream(scenario, rows, &address.features())?;
+    let data = from_stream(scenario, rows, address.features())?;
     let target = noisy(scenario, &data, snr, address.noise())?;
-    let explained = from_stream(scenario, rows, &address.fresh(0))?;
+    let explained = from_stream(scenario, rows, address.fresh(0))?;
     Ok(OfLearner { data, target, explained, seed: address.fit().next_u64() })
 }
 

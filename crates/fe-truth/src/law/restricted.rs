@@ -663,36 +663,43 @@ mod tests {
         }
     }
 
+    impl Counted {
+        /// So many features, of which the first obeys a condition.
+        fn first_of(dimension: usize, condition: Condition) -> (Arc<Self>, Restricted) {
+            let copula = GaussianCopula { rho: 0.6, dimension };
+            let counted = Arc::new(Self(copula, AtomicUsize::new(0)));
+            let base = Arc::clone(&counted) as Arc<dyn Block>;
+            (counted, Restricted::new(base, 0, condition))
+        }
+
+        fn asked(&self) -> usize {
+            self.1.load(Ordering::Relaxed)
+        }
+    }
+
     #[test]
     fn what_a_condition_tells_at_a_node_is_asked_once() {
-        let copula = GaussianCopula { rho: 0.6, dimension: 3 };
-        let base = Arc::new(Counted(copula, AtomicUsize::new(0)));
-        let condition = Condition::between(0.2, 0.7);
-        let block = Restricted::new(Arc::clone(&base) as Arc<dyn Block>, 0, condition);
+        let (base, block) = Counted::first_of(3, Condition::between(0.2, 0.7));
         let law = block.conditional(1, &[]);
-        let asked = || base.1.load(Ordering::Relaxed);
-        let before = asked();
+        let before = base.asked();
         let first: Vec<f64> = (0..100).map(|k| law.weight(0.02 * f64::from(k))).collect();
-        assert_eq!(asked() - before, 100);
+        assert_eq!(base.asked() - before, 100);
         let again: Vec<f64> = (0..100).map(|k| law.weight(0.02 * f64::from(k))).collect();
-        assert_eq!((asked() - before, again), (100, first));
+        assert_eq!((base.asked() - before, again), (100, first));
     }
 
     /// Where a law counts is looked for where its density without the condition could count.
     #[test]
     fn places_that_cannot_count_are_not_asked() {
-        let copula = GaussianCopula { rho: 0.6, dimension: 3 };
-        let base = Arc::new(Counted(copula, AtomicUsize::new(0)));
-        let condition = Condition::between(0.9999, 1.0);
-        let block = Restricted::new(Arc::clone(&base) as Arc<dyn Block>, 0, condition);
+        let (base, block) = Counted::first_of(3, Condition::between(0.9999, 1.0));
         let law = block.conditional(1, &[]);
         close(
             law.weight_at_most(-3.0),
             normal_pdf(-3.0) / normal_between(normal_quantile(0.9999), f64::INFINITY),
         );
-        let before = base.1.load(Ordering::Relaxed);
+        let before = base.asked();
         let panels = law.panels();
-        let asked = base.1.load(Ordering::Relaxed) - before;
+        let asked = base.asked() - before;
         assert!((1..40).contains(&asked), "{asked}");
         assert!(panels[0] < -6.0 && panels[panels.len() - 1] > 10.0, "{panels:?}");
     }
@@ -700,16 +707,13 @@ mod tests {
     /// Given that one is at an end all others are there, and conditions that hold there tell nothing: no integral says so.
     #[test]
     fn conditions_that_hold_at_an_end_tell_nothing_there() {
-        let copula = GaussianCopula { rho: 0.6, dimension: 4 };
-        let base = Arc::new(Counted(copula, AtomicUsize::new(0)));
-        let first =
-            Restricted::new(Arc::clone(&base) as Arc<dyn Block>, 0, Condition::between(0.2, 1.0));
+        let (base, first) = Counted::first_of(4, Condition::between(0.2, 1.0));
         let block = Restricted::new(Arc::new(first), 1, Condition::between(0.3, f64::INFINITY));
         for (x, known) in [(0.0, [0.2, 0.3, 0.0]), (1.0, [1.0, 1.0, 1.0])] {
             let given = [(3, latent(x))];
-            let before = base.1.load(Ordering::Relaxed);
+            let before = base.asked();
             let places = [0, 1, 2].map(|feature| block.conditional(feature, &given).place(0.5));
-            let asked = base.1.load(Ordering::Relaxed) - before;
+            let asked = base.asked() - before;
             for (place, known) in places.into_iter().zip(known) {
                 assert!((place - known).abs() < 1e-12, "given {x}: {place}, not {known}");
             }

@@ -136,21 +136,20 @@ impl Blend {
         }
     }
 
-    /// Laws with weight at a coordinate, in order.
-    fn reaching(&self, u: f64) -> impl Iterator<Item = &Part> {
-        let near = self.parts.chunks(TOGETHER).zip(&self.hulls);
-        let near = near.filter(move |(_, hull)| is_between(**hull, u)).flat_map(|(parts, _)| parts);
-        near.filter(move |part| part.reaches(u))
+    /// Laws of which a neighbour has weight at a coordinate, in order.
+    fn near(&self, u: f64) -> impl Iterator<Item = &Part> {
+        let all = self.parts.chunks(TOGETHER).zip(&self.hulls);
+        all.filter(move |(_, hull)| is_between(**hull, u)).flat_map(|(parts, _)| parts)
     }
 
     /// Number of laws that are asked for their density to know that of a coordinate.
     pub(super) fn asked(&self, u: f64) -> usize {
-        self.reaching(u).count()
+        self.near(u).filter(|part| part.reaches(u)).count()
     }
 
     /// The density of a coordinate.
     pub(super) fn at(&self, u: f64) -> Estimate {
-        let value: f64 = self.reaching(u).map(|part| part.at(self.scale, u)).sum();
+        let value: f64 = self.near(u).map(|part| part.at(self.scale, u)).sum();
         // A sum of nothing is a negative zero.
         Estimate { error: self.error, ..Estimate::exact(value + 0.0) }
     }
